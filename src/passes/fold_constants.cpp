@@ -106,9 +106,9 @@ class ConstantFolding {
     if (!has_output) return Reason::not_constant;
     const bool is_evaluated = !is_given && !node.is("Transpose") && !node.is("Identity");
     if (is_evaluated) made_ += bytes;
-    // owned_bytes walks upstream, which is not worth it for results no larger than the node itself.
+    // owns() walks upstream, which is not worth it for results no larger than the node itself.
     const int64_t beyond_node = bytes - kOfNode;
-    if (!is_given && beyond_node > 0 && beyond_node > owned_bytes(node)) return Reason::too_large;
+    if (!is_given && beyond_node > 0 && !owns(node, beyond_node)) return Reason::too_large;
     return Yes{};
   }
 
@@ -122,12 +122,50 @@ class ConstantFolding {
     return false;
   }
 
-  /// Bytes of stored constants that only this node needs, directly or through other nodes, also by several ways.
-  int64_t owned_bytes(const Node& node) {
-    constexpr std::size_t kMostOwned = 1024;            // nodes; those beyond are taken for needed elsewhere
+  /// Whether only this node needs stored constants of so many bytes, directly or through other nodes.
+  bool owns(const Node& node, int64_t wanted) {
+    int64_t& bytes = owned_bytes(node);
+    if (bytes < wanted) bytes = std::max(bytes, owned_by_several_ways(node));
+    return bytes >= wanted;
+  }
+
+  /// Of values with one reader each.
+  int64_t& owned_bytes(const Node& node) {
+    std::vector<const Node*> open = {&node};
+    while (!open.empty()) {
+      const Node& top = *open.back();
+      if (owned_.contains(&top)) {
+        open.pop_back();
+        continue;
+      }
+      const std::size_t before = open.size();
+      int64_t bytes = 0;
+      for (const Value* input : top.inputs()) {
+        if (input == nullptr || input->sole_use() == nullptr) continue;
+        if (const Node* const producer = input->producer(); producer != nullptr && !producer->is("Constant")) {
+          const auto known = owned_.find(producer);
+          if (known == owned_.end()) {
+            open.push_back(producer);
+          } else {
+            bytes += known->second;
+          }
+        } else {
+          bytes += stored_bytes(*input);
+        }
+      }
+      if (open.size() == before) owned_.emplace(&top, bytes);
+    }
+    return owned_.at(&node);
+  }
+
+  /// Also of values that several nodes read, all of which only this node needs: parts of a weight that are put together in another order.
+  int64_t owned_by_several_ways(const Node& node) {
+    constexpr std::size_t kMostOwned = 256;             // nodes; those beyond are taken for needed elsewhere
     std::unordered_map<const Value*, std::size_t> met;  // uses by owned nodes
     const auto is_owned = [&](const Value* value) {
-      return value == nullptr || (!value->is_output() && value->uses().size() == (met.contains(value) ? met.at(value) : 0));
+      if (value == nullptr) return true;
+      const auto uses = met.find(value);
+      return !value->is_output() && value->uses().size() == (uses == met.end() ? 0 : uses->second);
     };
     std::vector<const Node*> owned = {&node};
     int64_t bytes = 0;
@@ -156,6 +194,7 @@ class ConstantFolding {
   Constants constants_{Constants::Options{.budget = kStoredBytes}};
   int64_t made_ = 0;  ///< bytes of results so far
   std::unordered_map<const Node*, Answer> answers_;
+  std::unordered_map<const Node*, int64_t> owned_;
 };
 
 /// Replaces a value by a constant of its graph under the same name; its producer is left with an unused result.

@@ -55,7 +55,7 @@ void run_pass(Model& model, const Pass& pass, PassContext& context) {
 
 /// Runs passes until they rewrite nothing. What they refuse has its finding from the first time.
 void settle(Model& model, std::span<const Pass* const> passes, PassContext& context) {
-  constexpr int kMostRounds = 4;
+  constexpr int kMostRounds = 16;
   int64_t before = -1;
   for (int round = 0; round < kMostRounds && before != context.rewrites; ++round) {
     before = context.rewrites;

@@ -211,6 +211,9 @@ Look accept_fold(Sides& sides, const Claim& claim, const Pair& pair, const Candi
         std::vector<const Node*>& passed = !is_first ? look.nodes_b : link.is_call ? look.nodes_a : look.bypassed;
         passed.push_back(link.node);
         passed.insert(passed.end(), link.others.begin(), link.others.end());
+        for (std::size_t k = 1; k < link.node->inputs().size() && !link.is_call; ++k) {
+          if (const Ref other = side.operand(link.output, k)) (is_first ? look.constants_a : look.constants_b).push_back(other);
+        }
       } else {
         (is_first ? passed_a : passed_b).emplace_back(link.node, link.output);
       }
@@ -362,8 +365,8 @@ void read_chains(Sides& sides, const Claim& claim, Transposes transposes, Pair& 
     pair.upstream_a.values.push_back(pair.a.data);
     pair.upstream_b.values.push_back(pair.b.data);
   } else {
-    pair.upstream_a = chain_upstream(sides.a, pair.a.data, false, transposes);
-    pair.upstream_b = chain_upstream(sides.b, pair.b.data, true, transposes);
+    pair.upstream_a = chain_upstream(sides.a, sides.shapes_a, pair.a.data, false, transposes);
+    pair.upstream_b = chain_upstream(sides.b, sides.shapes_b, pair.b.data, true, transposes);
   }
   for (const Chain* chain : {&pair.upstream_a, &pair.upstream_b}) {
     // Only counts here; an excess is noticed at the next claim.

@@ -6,6 +6,7 @@
 #include "ops/partial_dims.h"
 #include "proof/affine_steps.h"
 #include "proof/linear.h"
+#include "proof/rules.h"
 #include "proof/side.h"
 #include "relayout/graph.h"
 #include "relayout/types.h"
@@ -357,7 +358,7 @@ bool keeps_shape(Shapes& shapes, const Step& step, int64_t data_rank, bool is_di
 
 }  // namespace
 
-Chain chain_upstream(Side& side, Ref data, bool rounded, Transposes transposes) {
+Chain chain_upstream(Side& side, Shapes& shapes, Ref data, bool rounded, Transposes transposes) {
   Chain out;
   out.values.push_back(data);
   std::size_t lanes = 0;
@@ -365,7 +366,8 @@ Chain chain_upstream(Side& side, Ref data, bool rounded, Transposes transposes) 
     const Ref at = out.values.back();
     const Node* const node = at.value->producer();
     if (node == nullptr) break;
-    Link link{read_step(side, at, rounded), node, at, is_identity(side, at), false, {}};
+    Link link{read_step(side, at, rounded), node, at, false, false, {}};
+    link.is_identity = !link.step && operand_passed_on(side, shapes, at) == std::optional<std::size_t>(0);
     const auto inside = side.entered(at);
     const Ref upstream_of_pair = transposes == Transposes::paired ? upstream_of_transposes(side, at, link.others) : Ref();
     link.is_call = inside.has_value();

@@ -53,7 +53,7 @@ struct Chain {
 enum class Transposes : uint8_t { paired, single };
 
 /// The chain from a linear operator's data operand upstream, up to an operator that no affine may pass. `rounded`: see read_step().
-[[nodiscard]] Chain chain_upstream(Side& side, Ref data, bool rounded, Transposes transposes);
+[[nodiscard]] Chain chain_upstream(Side& side, Shapes& shapes, Ref data, bool rounded, Transposes transposes);
 
 /// Composes the affines among the first `count` links into one affine of the data operand; empty if one of them cannot become that.
 [[nodiscard]] std::optional<Composed> compose_upstream(Side& side, Shapes& shapes, const Chain& chain, std::size_t count,

@@ -8,12 +8,13 @@
 #include "ops/constants.h"
 #include "ops/loops/dtypes.h"
 #include "ops/op.h"
+#include "ops/operands.h"
 #include "proof/claim.h"
 #include "proof/rules.h"
 #include "proof/side.h"
 #include "proof/sides.h"
-#include "proof/tensors.h"
 #include "relayout/graph.h"
+#include "relayout/tensor.h"
 #include "relayout/types.h"
 
 namespace relayout::proof {
@@ -71,7 +72,7 @@ std::optional<std::size_t> beside_neutral(Side& side, Shapes& shapes, Ref output
     if (!constant || element_count(constant->dims) > kMostNumbers || !keeps_dims(shapes, other, constant->dims)) continue;
     if (!kNumericTypes.has(constant->type)) continue;
     const bool is_sum = arithmetic == Arithmetic::add, is_one = !is_sum && arithmetic != Arithmetic::subtract;
-    const bool is_neutral = std::ranges::all_of(to_doubles(constant->load()), [&](double number) {
+    const bool is_neutral = std::ranges::all_of(relayout::reals_of(contiguous(constant->load())), [&](double number) {
       if (is_one) return number == 1;
       return number == 0 && (!kRealTypes.has(constant->type) || std::signbit(number) == is_sum);
     });
@@ -133,7 +134,7 @@ bool is_all_zeros(Side& side, Ref value, std::vector<const Node*>& nodes, std::v
     if (!at || nodes.size() > kMostNodes) return false;
     const auto constant = side.constant(at);
     if (constant && element_count(constant->dims) <= kMostNumbers) {
-      if (!kRealTypes.has(constant->type) || !std::ranges::all_of(to_doubles(constant->load()), is_zero)) return false;
+      if (!kRealTypes.has(constant->type) || !std::ranges::all_of(relayout::reals_of(contiguous(constant->load())), is_zero)) return false;
       constants.push_back(at);
       continue;
     }

@@ -463,7 +463,7 @@ void Account::note_repairs(Sides& sides) {
   std::unordered_set<const Node*> looked_at;
   std::unordered_map<const Node*, const Node*> partners;  // of nodes that differ in more than operands
   for (const Issue& issue : issues_) {
-    if (issue.partner != nullptr) partners.emplace(issue.node, issue.partner);
+    if (issue.partner != nullptr && issue.node != nullptr) partners.emplace(issue.node, issue.partner);
   }
   for (Issue& issue : issues_) {
     const auto known = partners.find(issue.node);
@@ -480,7 +480,7 @@ void Account::note_repairs(Sides& sides) {
       if (a && b && is_comparable(*a, *b)) constants.push_back(&issue);
     } else if (issue.what.kind == Unexplained::Kind::operand && partner != nullptr && looked_at.insert(issue.node).second) {
       issue.what.repair = OperandPair(sides, *this, *partner, *issue.node).repair();
-    } else if (issue.what.kind == Unexplained::Kind::node_changed && issue.partner != nullptr &&
+    } else if (issue.what.kind == Unexplained::Kind::node_changed && issue.partner != nullptr && issue.node != nullptr &&
                !same_operator(*issue.partner, *issue.node) && have_same_operands(*issue.partner, *issue.node)) {
       issue.what.repair = repair_from("operator", escape(issue.node->op_type()), escape(issue.partner->op_type()));
     }

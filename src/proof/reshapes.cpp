@@ -2,14 +2,15 @@
 
 #include "ops/constants.h"
 #include "ops/op.h"
+#include "ops/partial_dims.h"
 #include "proof/affine_steps.h"
 #include "proof/attributes.h"
 #include "proof/claim.h"
-#include "proof/linear.h"
 #include "proof/rules.h"
 #include "proof/side.h"
 #include "proof/sides.h"
 #include "relayout/graph.h"
+#include "relayout/tensor.h"
 #include "relayout/types.h"
 
 namespace relayout::proof {
@@ -123,6 +124,28 @@ Found examine_two_reshapes(Sides& sides, const Claim& claim) {
   Found found = both ? examine_reshaped(sides, claim) : std::nullopt;
   if (found) found->starts_anew = true;
   return found;
+}
+
+Found examine_requests(Sides& sides, const Claim& claim) {
+  if (!claim.b.value->producer()->is("Reshape")) return std::nullopt;
+  const Ref of_a = sides.a.operand(claim.a, 1), of_b = sides.b.operand(claim.b, 1);
+  const auto request = of_b ? integers_of(sides.b, of_b) : std::nullopt;
+  if (!of_a || !request || sides.a.constant(of_a) || std::ranges::count(*request, -1) != 1) return std::nullopt;
+  const auto wanted = sides.a.partial_contents(of_a);
+  if (!wanted || wanted->values.type() != DataType::int64 || wanted->certain.size() != request->size()) return std::nullopt;
+  // With one dim to be found and no other that may be 0, the number of elements decides.
+  for (std::size_t i = 0; i < request->size(); ++i) {
+    const int64_t dim = (*request)[i];
+    const bool is_found = dim == -1 && !wanted->certain[i];
+    if (!is_found && (dim <= 0 || !wanted->certain[i] || wanted->values.data<int64_t>()[i] != dim)) return std::nullopt;
+  }
+  Look look;
+  compare_heads(sides, claim, "allowzero", look);
+  if (!look.issues.empty()) return std::nullopt;
+  look.constants_b.push_back(of_b);
+  if (const Node* const maker = of_a.value->producer()) look.bypassed.push_back(maker);
+  look.claims.push_back({sides.a.operand(claim.a, 0), sides.b.operand(claim.b, 0), {}, {}, {}, {}, claim.b.value->producer()});
+  return look;
 }
 
 Look examine_flat(Sides& sides, Claim claim) {

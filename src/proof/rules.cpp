@@ -55,6 +55,8 @@ constexpr auto kRules = std::to_array<Rule>({
     {"fold", For::same, examine_linear},
     {"reshapes", For::all, examine_two_reshapes},
     {"matrix product", For::different, examine_product},
+    {"request", For::same, examine_requests},
+    {"slices", For::same, examine_slices},
     {"sizes", For::same, examine_sizes},
     {"evaluated constant", For::different, examine_evaluated},
     {"formula of a call", For::different, examine_call},

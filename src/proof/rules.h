@@ -42,6 +42,9 @@ using Found = std::optional<Look>;
 /// The same for reshaping nodes in both models.
 [[nodiscard]] Found examine_two_reshapes(Sides& sides, const Claim& claim);
 
+/// Reshapes of which the second one finds the one dim that the first computes.
+[[nodiscard]] Found examine_requests(Sides& sides, const Claim& claim);
+
 // arithmetic.cpp
 /// Both values are the same formula of other values.
 [[nodiscard]] Found examine_formula(Sides& sides, const Claim& claim);
@@ -55,6 +58,8 @@ using Found = std::optional<Look>;
 [[nodiscard]] Found examine_selection(Sides& sides, const Claim& claim);
 /// Two nodes of one operator whose axes, indices, or begins and ends are the same, however they are counted.
 [[nodiscard]] Found examine_positions(Sides& sides, const Claim& claim);
+/// Slices in a row of one model, and others in the other, that take the same parts of one value.
+[[nodiscard]] Found examine_slices(Sides& sides, const Claim& claim);
 /// Two Resizes with aligned corners to the same dims, however these are requested.
 [[nodiscard]] Found examine_resized(Sides& sides, const Claim& claim);
 

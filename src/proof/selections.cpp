@@ -426,4 +426,109 @@ Found examine_selection(Sides& sides, const Claim& claim) {
   return look;
 }
 
+// Slices in a row.
+namespace {
+
+/// Elements begin, begin + step, … before end of one axis.
+struct AxisPart {
+  int64_t begin = 0, end = kToTheEnd, step = 1;
+  static constexpr int64_t kToTheEnd = int64_t{1} << 48;  ///< no axis is longer
+  bool operator==(const AxisPart&) const = default;
+};
+
+/// What some Slices in a row take of a value.
+struct SlicedParts {
+  Ref data;
+  std::map<int64_t, AxisPart> parts;  ///< by axis, without those that are taken whole
+  std::vector<const Node*> nodes;
+  std::vector<Ref> constants;
+};
+
+/// The parts that one Slice takes by axis. An axis of known size is counted from its first element.
+std::optional<std::map<int64_t, AxisPart>> parts_of(Side& side, Shapes& shapes, Ref output) {
+  constexpr int kListsAsOperands = 10;
+  if (output.value->producer()->opset() < kListsAsOperands) return std::nullopt;
+  std::array<std::optional<std::vector<int64_t>>, 4> lists;  // starts, ends, axes, steps
+  for (std::size_t i = 0; i < lists.size(); ++i) {
+    const Ref given = side.operand(output, i + 1);
+    if (!given) continue;
+    lists[i] = integers_of(side, given);
+    if (!lists[i]) return std::nullopt;
+  }
+  const auto& [starts, ends, axes, steps] = lists;
+  if (!starts || !ends || starts->size() != ends->size() || (axes && axes->size() != starts->size()) ||
+      (steps && steps->size() != starts->size()))
+    return std::nullopt;
+  const auto dims = shapes.of(side.operand(output, 0));
+  std::map<int64_t, AxisPart> out;
+  for (std::size_t i = 0; i < starts->size(); ++i) {
+    int64_t axis = axes ? (*axes)[i] : static_cast<int64_t>(i);
+    if (axis < 0 && dims) axis += std::ssize(*dims);
+    AxisPart part{(*starts)[i], std::min((*ends)[i], AxisPart::kToTheEnd), steps ? (*steps)[i] : 1};
+    const int64_t size = dims && axis >= 0 && axis < std::ssize(*dims) ? (*dims)[as_size(axis)] : -1;
+    if (size >= 0 && part.step > 0) {
+      part.begin = std::clamp<int64_t>(part.begin < 0 ? part.begin + size : part.begin, 0, size);
+      part.end = std::clamp<int64_t>(part.end < 0 ? part.end + size : part.end, 0, size);
+      if (part == AxisPart{0, size, 1}) part.end = AxisPart::kToTheEnd;
+    }
+    if (axis < 0 || out.contains(axis)) return std::nullopt;
+    out.emplace(axis, part);
+  }
+  return out;
+}
+
+/// Adds what a Slice takes in front of others. Both parts of one axis are counted from its first element, or this fails.
+bool add_upstream(std::map<int64_t, AxisPart>& parts, const std::map<int64_t, AxisPart>& upstream) {
+  for (const auto& [axis, inner] : upstream) {
+    if (inner == AxisPart()) continue;
+    const auto [found, is_new] = parts.try_emplace(axis, inner);
+    AxisPart& outer = found->second;
+    if (is_new || outer == AxisPart()) {
+      outer = inner;
+      continue;
+    }
+    const bool is_counted = inner.step == 1 && outer.step == 1 && std::min({inner.begin, inner.end, outer.begin, outer.end}) >= 0 &&
+                            std::max(inner.begin, outer.begin) < AxisPart::kToTheEnd;
+    if (!is_counted) return false;
+    outer.end = outer.end == AxisPart::kToTheEnd ? inner.end : std::min(inner.end, inner.begin + outer.end);
+    outer.begin += inner.begin;
+  }
+  return true;
+}
+
+SlicedParts sliced(Side& side, Shapes& shapes, Ref output) {
+  SlicedParts out{output, {}, {}, {}};
+  for (;;) {
+    const Node* const node = out.data.value->producer();
+    const bool is_slice = node != nullptr && node->is("Slice") && node->domain().empty() && side.operand(out.data, 0);
+    const auto parts = is_slice ? parts_of(side, shapes, out.data) : std::nullopt;
+    auto together = out.parts;
+    if (!parts || !add_upstream(together, *parts)) break;
+    out.parts = std::move(together);
+    out.nodes.push_back(node);
+    for (std::size_t i = 1; i < node->inputs().size(); ++i) {
+      if (const Ref list = side.operand(out.data, i)) out.constants.push_back(list);
+    }
+    out.data = side.operand(out.data, 0);
+  }
+  std::erase_if(out.parts, [](const auto& entry) { return entry.second == AxisPart(); });
+  for (auto& [axis, part] : out.parts) {
+    if (part.step == 1 && part.begin >= part.end && part.end >= 0) part = {0, 0, 1};  // empty, wherever
+  }
+  return out;
+}
+
+}  // namespace
+
+Found examine_slices(Sides& sides, const Claim& claim) {
+  if (!claim.a.value->producer()->is("Slice") || !claim.b.value->producer()->is("Slice")) return std::nullopt;
+  const SlicedParts a = sliced(sides.a, sides.shapes_a, claim.a), b = sliced(sides.b, sides.shapes_b, claim.b);
+  if (a.nodes.size() == b.nodes.size() || a.nodes.empty() || b.nodes.empty() || a.parts != b.parts) return std::nullopt;
+  Look look;
+  look.account(a, b);
+  look.rewritten.push_back(b.nodes.front());
+  look.claims.push_back({a.data, b.data, {}, {}, {}, {}, b.nodes.back()});
+  return look;
+}
+
 }  // namespace relayout::proof

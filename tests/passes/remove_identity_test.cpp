@@ -111,6 +111,7 @@ TEST(RemoveIdentity, NeutralNumbers) {
   expect_gone(x, "Sub (x, c)", "float[1,1] c = {0}");
   expect_gone(x, "Add (c, x)", "float c = {-0.0}");
   expect_gone("int64[N] x", "Add (x, c)", "int64 c = {0}");
+  expect_gone("int64[N] x", "Div (x, c)", "int64 c = {1}");
   for (const char* const node : {"Div (c, x)", "Add (x, c)"}) expect_kept(x, node, "float c = {1}");
   for (const char* const node : {"Add (x, c)", "Sub (c, x)", "Mul (x, c)"}) expect_kept(x, node, "float c = {0}");
   expect_kept(x, "Sub (x, c)", "float c = {-0.0}");

@@ -39,7 +39,6 @@ TEST(ProofOfIdentities, SlicesOfEverything) {
 }
 
 TEST(ProofOfIdentities, ASliceBehindAnother) {
-  const std::string parts = "a = Slice (x, b, e, k) ";
   const auto add = [](Example example) { return example.add("b", {1}).add("e", {2}).add("k", {1}).add("o", {0}).add("f", {kEnd}); };
   EXPECT_TRUE(prove(add(Example("g (float[N,3] x) => (y) { a = Slice (x, b, e, k) y = Slice (a, o, f, o) }")),
                     add(Example("g (float[N,3] x) => (y) { y = Slice (x, b, e, k) }")))
@@ -63,6 +62,9 @@ TEST(ProofOfIdentities, NeutralNumbers) {
   EXPECT_FALSE(is_nothing(x, "Mul (n, c)", of({1, 1, 1}, 1))) << "another rank";
   EXPECT_FALSE(is_nothing(x, "Mul (n, c)", of({}, 1.5)));
   EXPECT_FALSE(is_nothing("float[N,1] x", "Mul (n, c)", of({3}, 1))) << "other dims";
+  EXPECT_TRUE(is_nothing("int64[N] x", "Div (n, c)", {{"c", {1}}}));
+  EXPECT_TRUE(is_nothing("int64[N] x", "Add (n, c)", {{"c", {0}}}));
+  EXPECT_FALSE(is_nothing("int64[N] x", "Div (n, c)", {{"c", {2}}}));
 }
 
 TEST(ProofOfIdentities, ReshapesToTheSameDims) {
@@ -71,6 +73,50 @@ TEST(ProofOfIdentities, ReshapesToTheSameDims) {
   EXPECT_FALSE(is_nothing("float[N,3,M] x", "Reshape (n, r)", {{"r", {0, -1}}}));
   EXPECT_FALSE(is_nothing("float[N,M] x", "Flatten <axis = 0> (n)", Lists()));
   EXPECT_FALSE(is_nothing("float[2,3] x", "Reshape (n, r)", {{"r", {3, 2}}}));
+}
+
+TEST(ProofOfSlices, InARow) {
+  const auto model = [](const std::string& body, const Lists& lists) {
+    Example out("g (float[N,9,7] x) => (y) { " + body + " y = Neg (a) }");
+    for (const auto& [name, numbers] : lists) out.add(name, numbers);
+    return out;
+  };
+  const Example row =
+      model("m = Slice (x, b, e, k) a = Slice (m, c, f, l)", {{"b", {0}}, {"e", {5}}, {"k", {1}}, {"c", {1}}, {"f", {6}}, {"l", {-1}}});
+  const auto one = [&](std::vector<int64_t> starts, std::vector<int64_t> ends, std::vector<int64_t> axes) {
+    return model("a = Slice (x, b, e, k)", {{"b", std::move(starts)}, {"e", std::move(ends)}, {"k", std::move(axes)}});
+  };
+  EXPECT_TRUE(prove(row, one({0, 1}, {5, 6}, {1, 2})).proved);
+  EXPECT_TRUE(prove(one({1, 0}, {6, 5}, {2, 1}), row).proved);
+  EXPECT_FALSE(prove(row, one({0, 1}, {5, 5}, {1, 2})).proved);
+  EXPECT_FALSE(prove(row, one({0, 1}, {5, 6}, {2, 1})).proved);
+  EXPECT_FALSE(prove(row, one({0}, {5}, {1})).proved);
+  // Of x[2:8][1:4] along one axis are x[3:6].
+  const Example nested =
+      model("m = Slice (x, b, e, k) a = Slice (m, c, f, k)", {{"b", {2}}, {"e", {8}}, {"k", {1}}, {"c", {1}}, {"f", {4}}});
+  EXPECT_TRUE(prove(nested, one({3}, {6}, {1})).proved);
+  EXPECT_FALSE(prove(nested, one({3}, {7}, {1})).proved);
+  EXPECT_FALSE(prove(nested, one({2}, {6}, {1})).proved);
+}
+
+/// The element count tells one dim of a Reshape (ONNX: −1).
+TEST(ProofOfReshapes, ADimThatIsFound) {
+  const auto model = [](const std::string& request) {
+    return Example("g (float[K,12] x, float[N,3] z) => (y) { d = Shape (z) n = Slice (d, o, e) r = Concat <axis = 0> (" + request +
+                   ") y = Reshape (x, r) }")
+        .add("o", {0})
+        .add("e", {1})
+        .add("six", {6})
+        .add("two", {2});
+  };
+  const auto found = [](std::vector<int64_t> request) {
+    return Example("g (float[K,12] x, float[N,3] z) => (y) { y = Reshape (x, r) }").add("r", std::move(request));
+  };
+  EXPECT_TRUE(prove(model("n, six"), found({-1, 6})).proved);
+  EXPECT_FALSE(prove(model("n, six"), found({-1, 2})).proved);
+  EXPECT_FALSE(prove(model("n, six, two"), found({6, -1, 2})).proved);
+  EXPECT_FALSE(prove(model("n, o, six"), found({-1, 0, 6})).proved) << "a dim that may be 0";
+  EXPECT_FALSE(prove(found({-1, 6}), model("n, six")).proved) << "which may not run";
 }
 
 TEST(ProofOfSelections, ElementsOfASequence) {

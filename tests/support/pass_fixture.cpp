@@ -52,7 +52,7 @@ bool may_change_operand(const Node& node) {
   const auto is_product = [](const Value* input) {
     return input != nullptr && input->producer() != nullptr && input->producer()->is("MatMul");
   };
-  return is_linear(node) || (node.is("Add") && std::ranges::any_of(node.inputs(), is_product));
+  return is_linear(node) || node.is("Slice") || (node.is("Add") && std::ranges::any_of(node.inputs(), is_product));
 }
 
 /// Linear operators that run: those of a function once per call. `level` guards against recursive calls.

@@ -1423,8 +1423,8 @@ TEST(Verify, ProgressCountsTheRuns) {
 }
 
 TEST(Verify, GraphsThatNoSampleEntersAreLookedForOnce) {
-  // Ifs one after the other that decide by data; b squares by Pow.
-  const auto chain = [](int count, bool by_pow) {
+  // Ifs one after the other that decide by data; b multiplies absolute values.
+  const auto chain = [](int count, bool by_absolutes) {
     std::string text =
         "<ir_version: 8, opset_import: [\"\" : 17]> g (float[2, 4] x) => (float[2, 4] y) <float big = {1000}, float two = {2}> {\n";
     std::string last = "x";
@@ -1435,7 +1435,7 @@ TEST(Verify, GraphsThatNoSampleEntersAreLookedForOnce) {
               " () => (float[2, 4] b" + n + ") { b" + n + " = Abs (" + last + ") }>\n";
       last = "v" + n;
     }
-    return text + (by_pow ? "y = Pow (" + last + ", two)" : "y = Mul (" + last + ", " + last + ")") + " }";
+    return text + (by_absolutes ? "z = Abs (" + last + ")  y = Mul (z, z)" : "y = Mul (" + last + ", " + last + ")") + " }";
   };
   const auto runs = [&](int count) {
     const Folder folder;
