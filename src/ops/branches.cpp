@@ -8,6 +8,7 @@
 #include "base/positions.h"
 #include "model/node.h"
 #include "ops/op.h"
+#include "ops/partial_dims.h"
 #include "relayout/graph.h"
 #include "relayout/model.h"
 #include "relayout/tensor.h"

@@ -5,16 +5,14 @@
 
 #include <cmath>
 
-#include "base/positions.h"
 #include "model/node.h"
 #include "ops/constants.h"
 #include "ops/loops/dtypes.h"
-#include "ops/op.h"
 #include "ops/operands.h"
+#include "ops/partial_dims.h"
 #include "passes/edits.h"
 #include "passes/pass.h"
 #include "passes/rewrite.h"
-#include "relayout/findings.h"
 #include "relayout/graph.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"

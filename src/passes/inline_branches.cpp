@@ -4,7 +4,6 @@
 //
 // Names stay as they are, but those that another graph of the model has too. An If in a function stays.
 
-#include "model/node.h"
 #include "model/walk.h"
 #include "ops/branches.h"
 #include "passes/expansion.h"

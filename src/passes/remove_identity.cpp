@@ -12,6 +12,7 @@
 #include "base/positions.h"
 #include "model/node.h"
 #include "ops/constants.h"
+#include "ops/loops/dtypes.h"
 #include "ops/op.h"
 #include "ops/operands.h"
 #include "ops/partial_dims.h"

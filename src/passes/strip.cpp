@@ -7,6 +7,7 @@
 #include "relayout/findings.h"
 #include "relayout/graph.h"
 #include "relayout/model.h"
+#include "relayout/pass_options.h"
 
 namespace relayout::passes {
 namespace {

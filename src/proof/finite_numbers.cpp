@@ -6,7 +6,6 @@
 
 #include "base/numbers.h"
 #include "base/positions.h"
-#include "base/text.h"
 #include "model/node.h"
 #include "model/walk.h"
 #include "ops/bounds.h"

@@ -12,7 +12,6 @@
 #include "proof/sides.h"
 #include "relayout/graph.h"
 #include "relayout/proof.h"
-#include "relayout/types.h"
 
 namespace relayout::proof {
 namespace {

@@ -8,7 +8,6 @@
 #include "base/interrupt.h"
 #include "base/log.h"
 #include "base/machine.h"
-#include "base/numbers.h"
 #include "base/positions.h"
 #include "base/sha256.h"
 #include "base/text.h"

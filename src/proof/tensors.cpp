@@ -10,6 +10,7 @@
 #include "base/positions.h"
 #include "model/tensor_data.h"
 #include "ops/constants.h"
+#include "ops/operands.h"
 #include "relayout/proof.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
@@ -63,10 +64,7 @@ int fraction_bits(DataType type) noexcept {
 }
 
 std::vector<double> to_doubles(const Tensor& tensor) {
-  const Tensor dense = contiguous(tensor);
-  std::vector<double> out(as_size(dense.element_count()));
-  to_doubles(dense.type(), dense.bytes(), out.size(), out.data());
-  return out;
+  return relayout::reals_of(tensor);
 }
 
 void to_doubles(DataType type, const std::byte* elements, std::size_t count, double* out) {

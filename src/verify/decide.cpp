@@ -100,9 +100,7 @@ class Decision {
       set(output, Outcome::different, telling.reason + " (sample " + std::to_string(telling.sample) + ")");
     } else if (doubt != nullptr) {
       set(output, Outcome::inconclusive, doubt->text);
-    } else if (output.samples.empty() && find(Severity::agreement, std::nullopt) != nullptr) {
-      set(output, Outcome::same, "");
-    } else if (output.samples.empty()) {
+    } else if (output.samples.empty() && find(Severity::agreement, std::nullopt) == nullptr) {
       set(output, Outcome::inconclusive, "not compared");
       add_doubt({.name = kNotCompared, .text = "not compared", .output = place});
     } else {

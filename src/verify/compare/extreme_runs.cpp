@@ -17,6 +17,7 @@
 #include "verify/compare/datum_pair.h"
 #include "verify/compare/guarded_ways.h"
 #include "verify/compare/layers.h"
+#include "verify/inputs/port.h"
 #include "verify/pair.h"
 #include "verify/run/bounds.h"
 #include "verify/run/distance.h"

@@ -4,7 +4,10 @@
 #include <cmath>
 
 #include "model/node.h"
+#include "ops/loops/dtypes.h"
 #include "ops/op.h"
+#include "ops/operands.h"
+#include "relayout/datum.h"
 #include "relayout/execute.h"
 #include "relayout/graph.h"
 #include "relayout/model.h"

@@ -540,7 +540,8 @@ std::unordered_map<const Value*, Partner> pair_values(const Graph& a, const Grap
   };
   const std::unordered_set<const Node*> needed_in_a = needed_nodes(a), needed_in_b = needed_nodes(b);
   const auto is_needed = [](const Value& value, const std::unordered_set<const Node*>& needed) {
-    return value.producer() != nullptr && needed.contains(value.producer());
+    const bool is_read = !value.uses().empty() || value.is_output();
+    return is_read && value.producer() != nullptr && needed.contains(value.producer());
   };
   for (const Node& node : b.nodes()) {
     for (const Value* const output : node.outputs()) {
