@@ -11,7 +11,7 @@
 #include "model/walk.h"
 #include "ops/op_history.h"
 #include "passes/expansion.h"
-#include "passes/folds_across_calls.h"
+#include "passes/folds/folds_across_calls.h"
 #include "passes/pass.h"
 #include "passes/rewrite.h"
 #include "relayout/graph.h"

@@ -6,7 +6,7 @@
 #include "base/threads.h"
 #include "model/float_elements.h"
 #include "model/tensor_data.h"
-#include "passes/linear_operator.h"
+#include "passes/folds/linear_operator.h"
 #include "passes/pass.h"
 #include "relayout/error.h"
 #include "relayout/findings.h"

@@ -3,7 +3,7 @@
 
 #include <ostream>
 
-#include "passes/precision_plan.h"
+#include "passes/precision/precision_plan.h"
 #include "relayout/findings.h"
 #include "relayout/pass_options.h"
 #include "relayout/types.h"

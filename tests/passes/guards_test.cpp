@@ -3,7 +3,7 @@
 
 #include <ostream>
 
-#include "passes/affine.h"
+#include "passes/folds/affine.h"
 #include "relayout/findings.h"
 #include "relayout/types.h"
 #include "support/pass_fixture.h"

@@ -6,8 +6,8 @@
 #include <limits>
 
 #include "base/half.h"
-#include "passes/magnitudes.h"
 #include "passes/pass.h"
+#include "passes/precision/magnitudes.h"
 #include "relayout/datum.h"
 #include "relayout/findings.h"
 #include "relayout/graph.h"

@@ -17,7 +17,6 @@
 #include "verify/compare/datum_pair.h"
 #include "verify/compare/guarded_ways.h"
 #include "verify/compare/layers.h"
-#include "verify/inputs/port.h"
 #include "verify/pair.h"
 #include "verify/run/bounds.h"
 #include "verify/run/distance.h"
@@ -294,8 +293,7 @@ std::optional<EdgeMismatch> compare_finite(const ExtremeTask& task, Extreme extr
 std::optional<EdgeMismatch> compare_edges(const ExtremeTask& task, std::span<const Extreme> extremes, bool with_roots,
                                           const Guarded& guarded) {
   std::map<std::size_t, ExtremeRuns> at_zero;
-  const bool chooses =
-      std::ranges::any_of(task.reference.inputs().ports().all(), [](const Port& port) { return kIntegerTypes.has(port.type); });
+  const bool chooses = task.reference.inputs().ports().has_integers();
   for (const Extreme extreme : extremes) {
     for (const Drawn from : extreme == Extreme::apart && chooses ? all_choices(task) : drawn_from(task.samples)) {
       if (!task.pair.steps->affords(kExtremeStep, 2)) break;

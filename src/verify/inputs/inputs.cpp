@@ -99,6 +99,10 @@ std::set<std::string> InputPorts::names_of(TypeSet types, const Wanted& is_wante
   return out;
 }
 
+bool InputPorts::has_integers() const {
+  return std::ranges::any_of(ports_, [](const Port& port) { return kIntegerTypes.has(port.type); });
+}
+
 std::set<std::string> InputPorts::plain_integers() const {
   return names_of(kIntegerTypes, [](InputRole role) { return role == InputRole::number; });
 }

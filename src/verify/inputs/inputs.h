@@ -42,6 +42,7 @@ class InputPorts {
   [[nodiscard]] const std::vector<Port>& all() const noexcept { return ports_; }
   [[nodiscard]] const std::vector<InputUse>& uses() const noexcept { return uses_; }  ///< by port
 
+  [[nodiscard]] bool has_integers() const;  ///< whether a tensor of integers is among them
   /// Names of integer inputs that no node reads as an index, a size, a length or a mask: they may hold any number.
   [[nodiscard]] std::set<std::string> plain_integers() const;
   /// Integer inputs that may not hold any number, and which they may: sizes, axes, counts, positions, ids.

@@ -14,7 +14,7 @@
 #include "exec/inference.h"
 #include "model/walk.h"
 #include "ops/op.h"
-#include "passes/affine.h"
+#include "passes/folds/affine.h"
 #include "passes/pass.h"
 #include "relayout/error.h"
 

@@ -7,7 +7,7 @@
 #include "ops/op_history.h"
 #include "ops/operands.h"
 #include "ops/partial_dims.h"
-#include "passes/affine.h"
+#include "passes/folds/affine.h"
 #include "passes/pass.h"
 #include "relayout/findings.h"
 #include "relayout/graph.h"

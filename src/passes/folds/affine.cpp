@@ -1,5 +1,5 @@
 // Reads a node as an affine per channel, y = scale · (x − center) + shift, or tells why it is none.
-#include "passes/affine.h"
+#include "passes/folds/affine.h"
 
 #include "base/positions.h"
 #include "base/text.h"

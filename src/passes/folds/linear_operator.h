@@ -7,7 +7,7 @@
 #include <variant>
 #include <vector>
 
-#include "passes/affine.h"
+#include "passes/folds/affine.h"
 #include "passes/pass.h"
 
 namespace relayout::passes {

@@ -1,14 +1,14 @@
 // Finds the calls of functions that stand between a BatchNormalization and its fold, so that they are expanded.
 // A call that is not recognized stays a call, which costs a fold and nothing else.
-#include "passes/folds_across_calls.h"
+#include "passes/folds/folds_across_calls.h"
 
 #include "base/positions.h"
 #include "model/functions.h"
 #include "model/node.h"
 #include "model/walk.h"
 #include "ops/op.h"
-#include "passes/affine.h"
-#include "passes/linear_operator.h"
+#include "passes/folds/affine.h"
+#include "passes/folds/linear_operator.h"
 #include "passes/pass.h"
 #include "relayout/graph.h"
 

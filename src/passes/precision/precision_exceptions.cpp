@@ -2,7 +2,7 @@
 
 #include "model/node.h"
 #include "ops/op.h"
-#include "passes/precision_plan.h"
+#include "passes/precision/precision_plan.h"
 #include "relayout/graph.h"
 
 namespace relayout::passes {

@@ -10,9 +10,9 @@
 #include "ops/constants.h"
 #include "ops/op.h"
 #include "ops/operands.h"
-#include "passes/magnitudes.h"
 #include "passes/pass.h"
-#include "passes/precision_plan.h"
+#include "passes/precision/magnitudes.h"
+#include "passes/precision/precision_plan.h"
 #include "relayout/graph.h"
 #include "relayout/types.h"
 

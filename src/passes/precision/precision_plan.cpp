@@ -1,6 +1,6 @@
 // Decides, before anything is changed, which nodes and values get a 16-bit type.
 
-#include "passes/precision_plan.h"
+#include "passes/precision/precision_plan.h"
 
 #include <ranges>
 
@@ -13,8 +13,8 @@
 #include "ops/op_history.h"
 #include "passes/edits.h"
 #include "passes/integer_ranges.h"
-#include "passes/magnitudes.h"
 #include "passes/pass.h"
+#include "passes/precision/magnitudes.h"
 #include "relayout/findings.h"
 #include "relayout/graph.h"
 #include "relayout/types.h"

@@ -6,8 +6,8 @@
 #include <variant>
 #include <vector>
 
-#include "passes/affine.h"
-#include "passes/linear_operator.h"
+#include "passes/folds/affine.h"
+#include "passes/folds/linear_operator.h"
 #include "passes/pass.h"
 
 namespace relayout::passes {

@@ -1,7 +1,7 @@
 // Decides which operator takes a scale and shift per channel, folds, and says what was in the way.
 //
 // Upstream comes first, because a bias costs nothing there. See fold.h for the picture and the formula.
-#include "passes/fold.h"
+#include "passes/folds/fold.h"
 
 #include "base/positions.h"
 #include "base/text.h"
@@ -9,9 +9,9 @@
 #include "ops/constants.h"
 #include "ops/op.h"
 #include "ops/partial_dims.h"
-#include "passes/affine.h"
 #include "passes/edits.h"
-#include "passes/linear_operator.h"
+#include "passes/folds/affine.h"
+#include "passes/folds/linear_operator.h"
 #include "passes/pass.h"
 #include "passes/rewrite.h"
 #include "relayout/findings.h"

@@ -1,6 +1,6 @@
 // Reads a convolution or a matrix product for folds: its channels, its bias, and whether its weight may change.
 
-#include "passes/linear_operator.h"
+#include "passes/folds/linear_operator.h"
 
 #include "base/positions.h"
 #include "base/text.h"
@@ -11,7 +11,7 @@
 #include "ops/op.h"
 #include "ops/operands.h"
 #include "ops/partial_dims.h"
-#include "passes/affine.h"
+#include "passes/folds/affine.h"
 #include "passes/pass.h"
 #include "relayout/error.h"
 #include "relayout/findings.h"

@@ -1,7 +1,7 @@
 // Finds the nodes and constants that leave the range of a 16-bit type, which therefore keep 32 bits.
 // Masks are built from large constants ((1 − mask) · −3.4e38, Where, ConstantOfShape, Expand). The values that pass them to a Softmax
 // must not be rounded to a type in which they are infinite: a row that is all −∞ becomes NaN.
-#include "passes/magnitudes.h"
+#include "passes/precision/magnitudes.h"
 
 #include "base/numbers.h"
 #include "base/positions.h"
