@@ -1,6 +1,4 @@
-// Recognizes nodes that pass one operand on as it is, by their other operands: parts that are the whole, neutral numbers, reshapes to the
-// same dims.
-
+// Recognizes nodes whose other operands make them pass one operand on as it is: whole slices, neutral numbers, reshapes to its own dims.
 #include <cmath>
 
 #include "base/positions.h"

@@ -1,10 +1,15 @@
-// Runs both models, which agree in every bit of the samples, on inputs of other numbers: what a maximum or a mask hides is then shown.
+// Runs two models that agree in every bit of the samples on other inputs, which show what a maximum or a mask hides.
 #include "base/positions.h"
 #include "base/text.h"
+#include "model/node.h"
+#include "model/walk.h"
 #include "ops/loops/dtypes.h"
+#include "ops/op.h"
 #include "ops/operands.h"
 #include "relayout/datum.h"
 #include "relayout/execute.h"
+#include "relayout/graph.h"
+#include "relayout/model.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 #include "relayout/verify.h"
@@ -96,13 +101,21 @@ bool differ(const Datum& a, const Datum& b, DataType type, const Floor& floor) {
   return metrics.non_finite.unequal() == 0 && metrics.max_error > std::max(kLeastError, kWiderFloor * floor.max);
 }
 
+/// Whether a model rounds to steps: other inputs may cross one, by far more than a floor.
+bool has_steps(const Model& model) {
+  bool found = false;
+  for_each_node(model, [&](const Node& node) { found = found || has_trait(node, Trait::quantizes); });
+  return found;
+}
+
 /// Whether rules of this file are to be asked: other inputs are judged by the samples' floors, which is fair only for alike arithmetic.
 bool agrees_in_every_bit(Evidence& evidence) {
   const bool is_equal = std::ranges::all_of(evidence.outputs(), [](const OutputComparison& output) {
     return std::ranges::all_of(output.samples, [](const SampleMetrics& of) { return of.max_error == 0 && of.mismatches == 0; });
   });
   const Pair& pair = evidence.pair();
-  return is_equal && pair.narrow == DataType::undefined && !pair.quantized && !evidence.unexplained().empty();
+  const bool is_plain = pair.narrow == DataType::undefined && !pair.quantized && !evidence.unexplained().empty();
+  return is_equal && is_plain && !has_steps(*pair.a.model) && !has_steps(*pair.b.model);
 }
 
 /// Runs both models on a sample of which these inputs are edited. A doubt where an output then differs, which says for which inputs.
