@@ -52,7 +52,8 @@ IntegerRanges::Range IntegerRanges::of(const Value& value) {
   Range out{of_type};
   const Node* const maker = value.producer();
   if (maker != nullptr && maker->is("If")) {
-    out.bounds = {INFINITY, -INFINITY};
+    constexpr double kInfinity = std::numeric_limits<double>::infinity();
+    out.bounds = {kInfinity, -kInfinity};
     for (const auto& branch : maker->subgraphs()) {
       const std::size_t index = as_size(value.output_index());
       const Range inner = index < branch->outputs().size() ? of(*branch->outputs()[index]) : Range{of_type};

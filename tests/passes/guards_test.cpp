@@ -21,7 +21,7 @@ struct Guarded {
   int64_t kept = 1;  ///< of Add and Sub, after the folds
   const char* linear = "c = Conv (x, W, b)";
 };
-void PrintTo(const Guarded& row, std::ostream* out) {
+void PrintTo(const Guarded& row, std::ostream* out) {  // NOLINT(readability-identifier-naming): GoogleTest calls it
   *out << row.name;
 }
 

@@ -286,6 +286,7 @@ bool is_lost(double part, double sum, DataType type) {
 
 const AffineNode* lost_guard(const std::vector<AffineNode>& affines, const std::vector<double>& bias, std::size_t channels, DataType type,
                              PassContext& context) {
+  if (channels == 0) return nullptr;
   // The largest shift of later affines, and the product of their factors, by channel.
   std::vector<double> later(channels, 0.0), factor(channels, 1.0);
   for (std::size_t k = affines.size(); k-- > 0;) {

@@ -1,7 +1,6 @@
 // Runs two models that agree in every bit of the samples on other inputs, which show what a maximum or a mask hides.
 #include "base/positions.h"
 #include "base/text.h"
-#include "model/node.h"
 #include "model/walk.h"
 #include "ops/loops/dtypes.h"
 #include "ops/op.h"
@@ -18,6 +17,7 @@
 #include "verify/evidence.h"
 #include "verify/finding.h"
 #include "verify/inputs/inputs.h"
+#include "verify/inputs/port.h"
 #include "verify/pair.h"
 #include "verify/run/bounds.h"
 #include "verify/run/candidate.h"
@@ -36,8 +36,10 @@ constexpr double kWiderFloor = 20, kLeastError = 1e-3;
 
 /// Makes the last of numbers in order differ from the one before it, and so on, as far as integers are equal there.
 void part_ties(std::vector<double>& line, bool is_rising) {
+  if (line.size() < 2) return;
   const auto [lowest, highest] = std::ranges::minmax(line);
-  for (std::size_t i = line.size(); i-- > 1 && (is_rising ? line[i - 1] >= line[i] : line[i - 1] <= line[i]);) {
+  for (std::size_t i = line.size() - 1; i > 0; --i) {
+    if (is_rising ? line[i - 1] < line[i] : line[i - 1] > line[i]) return;
     line[i - 1] = std::clamp(line[i] + (is_rising ? -1 : 1), lowest, highest);
   }
 }

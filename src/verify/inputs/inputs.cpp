@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/positions.h"
 #include "base/text.h"
+#include "ops/bounds.h"
 #include "ops/loops/dtypes.h"
 #include "ops/operands.h"
 #include "relayout/datum.h"
