@@ -19,7 +19,7 @@ namespace {
 
 constexpr Ranks kAny = ~Ranks{0};
 constexpr int64_t kHighest = 31;
-constexpr int kDeepest = 24;
+constexpr int kDeepest = 24, kMostNested = 32, kMostSteps = 4096;
 constexpr std::size_t kMostAsked = 64;
 
 Ranks one(int64_t rank) {
@@ -70,14 +70,17 @@ bool is_needed(const Node& node) {
 
 std::optional<bool> Branches::condition(const Node& holder) {
   if (!holder.is("If") || !holder.domain().empty() || holder.input(0) == nullptr) return std::nullopt;
+  if (nesting_ == kMostNested) return std::nullopt;
   const auto [found, is_new] = known_.try_emplace(&holder);
   if (!is_new) return found->second;
+  ++nesting_;
   std::optional<bool> out = constant_condition(holder);
   if (!out) out = condition_by_ranks(holder);
   // Another If that runs with this one may tell.
   for (const Node* const other : out ? std::vector<const Node*>() : holders_of(*holder.input(0))) {
     if (!out && other != &holder && runs_with(other->graph(), holder.graph())) out = condition_by_ranks(*other);
   }
+  --nesting_;
   known_[&holder] = out;
   return out;
 }
@@ -119,6 +122,7 @@ std::optional<bool> Branches::constant_condition(const Node& holder) {
 std::optional<bool> Branches::condition_by_ranks(const Node& holder) {
   const Graph *const then_branch = holder.subgraph("then_branch"), *const else_branch = holder.subgraph("else_branch");
   if (then_branch == nullptr || else_branch == nullptr) return std::nullopt;
+  steps_ = 0;
   const bool may_hold = can_run(holder, *then_branch), may_not = can_run(holder, *else_branch);
   return may_hold != may_not ? std::optional(may_hold) : std::nullopt;
 }
@@ -156,7 +160,7 @@ std::optional<int64_t> Branches::count_of_axes(const Node& node) {
 Ranks Branches::possible(const Value& value, int depth) {
   if (const PartialDims dims = constants_.dims(value)) return one(std::ssize(*dims));
   const Node* const node = value.producer();
-  if (node == nullptr || depth > kDeepest || value.output_index() != 0) return kAny;
+  if (node == nullptr || depth > kDeepest || ++steps_ > kMostSteps || value.output_index() != 0) return kAny;
   if (node->is("If")) {
     Ranks out = 0;
     for (const auto& branch : node->subgraphs()) out |= branch->outputs().empty() ? kAny : possible(*branch->outputs()[0], depth + 1);
@@ -175,7 +179,7 @@ Ranks Branches::possible(const Value& value, int depth) {
 
 /// The ranks that all readers accept which run whenever the value is made.
 Ranks Branches::accepted(const Value& value, int depth) {
-  if (depth > kDeepest) return kAny;
+  if (depth > kDeepest || ++steps_ > kMostSteps) return kAny;
   Ranks out = kAny;
   const Node* const owner = value.graph().owner();
   if (value.is_own_output() && owner != nullptr && owner->is("If")) {

@@ -35,6 +35,7 @@ class Branches {
 
   Constants& constants_;
   std::unordered_map<const Node*, std::optional<bool>> known_;
+  int steps_ = 0, nesting_ = 0;  ///< of the decision under way, and how many it is within: ways through Ifs multiply
 };
 
 }  // namespace relayout

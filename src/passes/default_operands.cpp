@@ -21,6 +21,7 @@ namespace relayout::passes {
 namespace {
 
 constexpr std::size_t kInitialHidden = 5, kInitialCell = 6;
+constexpr int kMostSteps = 64;
 
 bool is_recurrent(const Node& node) {
   return node.domain().empty() && (node.is("LSTM") || node.is("GRU") || node.is("RNN"));
@@ -37,10 +38,10 @@ bool is_positive_zero(double number) {
   return number == 0 && !std::signbit(number);
 }
 
-/// Whether all elements are 0, not −0, however many there are.
-bool is_all_zeros(const Value& value, PassContext& context, int depth = 0) {
+/// Whether all elements are 0, not −0, however many there are. `steps`: left to be taken, as parts may be one value again and again.
+bool is_all_zeros(const Value& value, PassContext& context, int& steps) {
   constexpr int64_t kMostNumbers = 1 << 16;
-  constexpr int kMostSteps = 16;
+  if (--steps < 0) return false;
   const Node* const node = value.producer();
   if (node == nullptr || node->is("Constant")) {
     const auto found = context.constants.find(value);
@@ -48,16 +49,15 @@ bool is_all_zeros(const Value& value, PassContext& context, int depth = 0) {
     if (constant == nullptr || !kRealTypes.has(constant->type) || element_count(constant->dims) > kMostNumbers) return false;
     return std::ranges::all_of(reals_of(contiguous(constant->load())), is_positive_zero);
   }
-  if (depth == kMostSteps || Attributes(*node).has_reference()) return false;
+  if (Attributes(*node).has_reference()) return false;
   if (node->is("ConstantOfShape")) {
     const auto fill = fill_of(*node);
     return fill && is_positive_zero(*fill);
   }
   if (node->is("Concat")) {
-    return std::ranges::all_of(node->inputs(),
-                               [&](const Value* part) { return part != nullptr && is_all_zeros(*part, context, depth + 1); });
+    return std::ranges::all_of(node->inputs(), [&](const Value* part) { return part != nullptr && is_all_zeros(*part, context, steps); });
   }
-  return takes_elements(*node) && is_all_zeros(*node->input(0), context, depth + 1);
+  return takes_elements(*node) && is_all_zeros(*node->input(0), context, steps);
 }
 
 /// Whether dims that are known of both contradict each other: such a model cannot run.
@@ -84,7 +84,8 @@ Match<Dropped> match_states(const Node& node, PassContext& context) {
   for (const std::size_t index : {kInitialHidden, kInitialCell}) {
     if (index == kInitialCell && !node.is("LSTM")) break;
     const Value* const state = node.input(index);
-    if (state != nullptr && is_all_zeros(*state, context) && !contradicts(node, *state, context)) out.operands.push_back(index);
+    int steps = kMostSteps;
+    if (state != nullptr && is_all_zeros(*state, context, steps) && !contradicts(node, *state, context)) out.operands.push_back(index);
   }
   if (out.operands.empty()) return NotApplicable{};
   return out;

@@ -91,7 +91,7 @@ Match<SplitSequence> match_sequence(const Node& node, PassContext& context) {
     if (is_excluded(reader, context.options)) return Skip{Reason::excluded, {}};
     out.readers.emplace_back(&reader, as_size(place));
   }
-  // A part that nothing reads still needs a name: no more of them than nodes that go.
+  // An unread part still needs an output name: no more of them than nodes that go.
   if (out.readers.empty() || out.sizes.size() > 2 * out.readers.size()) return NotApplicable{};
   return out;
 }

@@ -36,6 +36,16 @@ TEST(DefaultOperands, StatesOfOtherNumbers) {
   }
 }
 
+/// Ways through 16 joins of one value four times multiply to four thousand million.
+TEST(DefaultOperands, OneValueJoinedAgainAndAgain) {
+  std::string state = kDims + "s0 = ConstantOfShape (c)  ";
+  for (int i = 0; i < 16; ++i) {
+    const std::string from = "s" + std::to_string(i);
+    state += "s" + std::to_string(i + 1) + " = Concat <axis = 0> (" + from + ", " + from + ", " + from + ", " + from + ")  ";
+  }
+  EXPECT_TRUE(run({kPass}, gru(state + "s = Slice (s16, o, one, o)  ")).findings.empty());
+}
+
 TEST(DefaultOperands, EachStateOfAnLstm) {
   const auto result = run({kPass},
                           "g (float[5,1,3] x, float[1,1,2] h0) => (y) <float[1,8,3] w, float[1,8,2] r, float[1,1,2] z = {0, 0}> { "
