@@ -108,7 +108,7 @@ bool is_one_operator(Sides& sides, const Claim& claim) {
   const auto of_a = operand_passed_on(sides.a, sides.shapes_a, claim.a), of_b = operand_passed_on(sides.b, sides.shapes_b, claim.b);
   if (of_a || of_b) {
     // Names tell which nodes correspond; numbers may have changed.
-    const Ref from_a = sides.a.operand(claim.a, of_a.value_or(*of_b)), from_b = sides.b.operand(claim.b, of_b.value_or(*of_a));
+    const Ref from_a = sides.a.operand(claim.a, of_a ? *of_a : *of_b), from_b = sides.b.operand(claim.b, of_b ? *of_b : *of_a);
     const bool are_namesakes = from_a && from_b && from_a.value->name() == from_b.value->name();
     if (of_a.has_value() != of_b.has_value() && (!are_namesakes || is_identity(sides.a, claim.a) || is_identity(sides.b, claim.b)))
       return false;
