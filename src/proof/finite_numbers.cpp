@@ -170,7 +170,7 @@ class OverflowReader {
     const Value& made = *node.output(0);
     const DataType type = types_.of(made);
     auto next = is_real(type) ? result_of(node) : std::nullopt;
-    if (!next) return;
+    if (!next) return read_product(node);
     // Numbers up to 1000 are usual; in float16, images of 255 · x leave the type earlier than that, and are usual too.
     const bool is_narrow = type == DataType::float16;
     const double usual = std::log2(!is_narrow ? 1000 : next->power > 1 ? 300 : 64);
@@ -183,6 +183,18 @@ class OverflowReader {
     }
     read_low_end(node, low_end_of(type), *next);
     monomials_[&made] = *next;
+  }
+
+  /// Of a product or quotient of two varying values: the other one may bring back what left its type.
+  void read_product(const Node& node) {
+    const Arithmetic arithmetic = arithmetic_of(node);
+    if ((arithmetic != Arithmetic::multiply && arithmetic != Arithmetic::divide) || node.inputs().size() != 2) return;
+    for (const Value* const operand : node.inputs()) {
+      if (operand == nullptr || constants_.is_constant(*operand)) continue;
+      const Monomial one = of(*operand);
+      const bool is_divisor = arithmetic == Arithmetic::divide && operand == node.input(1);
+      if (!is_divisor && one.beyond != nullptr && seen_.insert(one.beyond).second) found_.push_back({one.beyond, one.base, one.from, false, false});
+    }
   }
 
   void read_low_end(const Node& node, double end, Monomial& next) {

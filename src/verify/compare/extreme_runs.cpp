@@ -50,7 +50,8 @@ std::size_t digit_sum(std::size_t position) {
 }
 
 double number_of(Extreme extreme, Ends ends, std::size_t position, std::size_t item, std::size_t shift) {
-  constexpr std::array kEqual{0.1, 1.7, -2.3, 0.37}, kUsual{1000.0, 3.0, 50.0, 200.0};
+  constexpr std::array kEqual{0.1, 1.7, -2.3, 0.37};
+  constexpr std::array kUsual{1000.0, 3.0, 50.0, 200.0, 0.01};
   switch (extreme) {
     case Extreme::zeros:
       return 0;
@@ -59,7 +60,7 @@ double number_of(Extreme extreme, Ends ends, std::size_t position, std::size_t i
     case Extreme::low:
       return ends.low;
     case Extreme::usual:
-      return (position % 2 == 0 ? 1 : -1) * kUsual[position / 2 % kUsual.size()] * (ends.is_narrow ? 0.3 : 1);
+      return (position % 2 == 0 ? 1 : -1) * kUsual[(position / 2 + shift) % kUsual.size()] * (ends.is_narrow ? 0.3 : 1);
     case Extreme::apart:
     case Extreme::drawn:
       break;
@@ -193,22 +194,24 @@ class ExtremeRuns {
         if (count > 0 && from_finite && may_make_(node)) out.makers.push_back(&node);
         if (layer != nullptr) out.not_finite[layer] = count;
         if (layer != nullptr && (is_root(*layer->a) || is_root(*layer->b))) out.peaks[layer] = peak_of(outputs[k]);
-        if (is_replaced) replace(outputs[k], false);
+        if (is_replaced) replace(outputs[k], false, 0);
       }
     };
     pair_.steps->next(kExtremeStep);
     const std::unique_ptr<Session> session = pair_.open(side, std::move(options));
     Inputs copies = reference_.inputs_of(from_.sample);
+    std::size_t place = 0;  // where one input is large, another one is small
     for (auto& [name, datum] : copies) {
       datum = copy_of(datum);
-      if (extreme_ != Extreme::drawn) replace(datum, extreme_ == Extreme::zeros && (masks_.contains(name) || integers_.contains(name)));
+      const bool any_type = extreme_ == Extreme::zeros && (masks_.contains(name) || integers_.contains(name));
+      if (extreme_ != Extreme::drawn) replace(datum, any_type, extreme_ == Extreme::usual ? place++ : 0);
     }
     (void)session->run(copies);
     return out;
   }
 
-  /// Overwrites a tensor of real numbers, or with `any_type` of any others, by numbers of this extreme.
-  void replace(const Datum& datum, bool any_type) const {
+  /// Overwrites a tensor of real numbers, or with `any_type` of any others, by numbers of this extreme, from a `place` of their list on.
+  void replace(const Datum& datum, bool any_type, std::size_t place) const {
     const Tensor& tensor = datum.tensor;
     const TypeSet types = any_type ? kNumericTypes | kBooleanTypes : kRealTypes;
     if (datum.kind != Datum::Kind::tensor || !tensor || !types.has(tensor.type()) || !tensor.is_contiguous()) return;
@@ -216,7 +219,7 @@ class ExtremeRuns {
     const std::size_t item = tensor.rank() == 0 ? 1 : as_size(count / std::max<int64_t>(1, tensor.dims().front()));
     std::vector<double> numbers(as_size(count));
     const Ends ends = ends_of(pair_.narrow == DataType::float16 ? pair_.narrow : tensor.type());
-    for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = number_of(extreme_, ends, i, item, from_.shift);
+    for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = number_of(extreme_, ends, i, item, from_.shift + place);
     store(tensor.type(), tensor.bytes(), 1, count, numbers.data());
   }
 
