@@ -209,13 +209,25 @@ CastsBeyond::Found CastsBeyond::find() const {
 // The ranges that runs have tried.
 namespace {
 
-double deepest_of(const Tensor& tensor, const Piece& piece) {
-  if (!(kNumericTypes | kBooleanTypes).has(tensor.type())) return 0;
-  double deepest = 0;
+/// Notes the numbers of a tensor in a trial's piece.
+void note_depths(Trial& trial, const Tensor& tensor) {
+  if (!(kNumericTypes | kBooleanTypes).has(tensor.type())) return;
   for_each_chunk(contiguous(tensor), [&](int64_t, std::span<const double> numbers) {
-    for (const double number : numbers) deepest = std::max(deepest, piece.depth(number));
+    for (const double number : numbers) {
+      const double depth = trial.piece.depth(number);
+      trial.deepest = std::max(trial.deepest, depth);
+      trial.inside += depth > 0 ? 1 : 0;
+    }
   });
-  return deepest;
+}
+
+/// The nodes of a change, and those that compute its values.
+std::unordered_set<const Node*> nodes_of(const Change& change) {
+  std::unordered_set<const Node*> out(change.of_a.begin(), change.of_a.end());
+  out.insert(change.of_b.begin(), change.of_b.end());
+  out.insert({change.a->producer(), change.b->producer()});
+  out.erase(nullptr);
+  return out;
 }
 
 std::vector<Piece> all_pieces(const std::vector<const Node*>& nodes, ValueBounds& bounds, bool is_wide) {
@@ -291,6 +303,7 @@ Trials::Trials(const Pair& pair, const Reference& reference, const Changes& chan
     seen_[trials_[i].piece.watched] = {};
     add_sources(*trials_[i].piece.watched);
     if (!operands_.contains(trials_[i].change)) add_operands(*trials_[i].change);
+    add_selections(trials_[i]);
   }
 }
 
@@ -350,13 +363,9 @@ void Trials::add_sides(const Change& change, ValueBounds& in_a, ValueBounds& in_
 }
 
 void Trials::add_operands(const Change& change) {
-  std::vector<const Node*> nodes{change.a->producer(), change.b->producer()};
-  nodes.insert(nodes.end(), change.of_a.begin(), change.of_a.end());
-  nodes.insert(nodes.end(), change.of_b.begin(), change.of_b.end());
-  const std::unordered_set<const Node*> inner(nodes.begin(), nodes.end());
+  const std::unordered_set<const Node*> inner = nodes_of(change);
   std::vector<const Value*>& operands = operands_[&change];
   for (const Node* const node : inner) {
-    if (node == nullptr) continue;
     for (const Value* const input : node->inputs()) {
       if (input == nullptr || input->is_stored_constant() || inner.contains(input->producer())) continue;
       operands.push_back(input);
@@ -365,8 +374,28 @@ void Trials::add_operands(const Change& change) {
   }
 }
 
+void Trials::add_selections(Trial& trial) {
+  const std::unordered_set<const Node*> inner = nodes_of(*trial.change);
+  std::vector<const Node*> downstream{trial.piece.node};
+  std::unordered_set<const Node*> known{trial.piece.node};
+  for (std::size_t i = 0; i < downstream.size(); ++i) {
+    for (const Value* const output : downstream[i]->outputs()) {
+      if (output == nullptr) continue;
+      for (const Use& use : output->uses()) {
+        if (inner.contains(use.node) && known.insert(use.node).second) downstream.push_back(use.node);
+      }
+    }
+  }
+  for (const Node* const node : downstream) {
+    if (node == trial.piece.node || node->input(0) == nullptr || node->output(0) == nullptr || !traits_of(*node).moves_input(0)) continue;
+    trial.selections.push_back(node);
+    seen_.try_emplace(node->input(0));
+    seen_.try_emplace(node->output(0));
+  }
+}
+
 void Trials::start_run() {
-  for (Trial& trial : trials_) trial.deepest = 0;
+  for (Trial& trial : trials_) trial.deepest = 0, trial.inside = 0;
   for (auto& [value, seen] : seen_) seen = {};
   entered_.clear();
 }
@@ -388,7 +417,7 @@ void Trials::note(const Value& value, const Datum& datum) {
   for (auto at = first; at != last; ++at) {
     Trial& trial = trials_[at->second];
     for (const Tensor& tensor : leaves(datum)) {
-      if (!trial.is_tried && tensor) trial.deepest = std::max(trial.deepest, deepest_of(tensor, trial.piece));
+      if (!trial.is_tried && tensor) note_depths(trial, tensor);
     }
   }
 }
@@ -422,8 +451,27 @@ double Trials::rounding_of(const Trial& trial, const LayerResult& layer) const {
   return bound_of(pair_->type_of_floor(layer.type), layer.floor.max) * range;
 }
 
+double Trials::share_passed_on(const Trial& trial) const {
+  const auto count_of = [&](const Value* value) { return static_cast<double>(seen_.at(value).yardstick.count()); };
+  double share = 1, largest = std::max(1.0, count_of(trial.piece.watched));
+  for (const Node* const node : trial.selections) {
+    const double before = count_of(node->input(0)), after = count_of(node->output(0));
+    if (before > 0) share *= std::min(1.0, after / before);
+    largest = std::max(largest, before);
+  }
+  return share * largest / std::max(1.0, count_of(trial.piece.watched));  // what is broadcast has several results
+}
+
+void Trials::note_tried(Trial& trial, double rounding) {
+  constexpr double kEnough = 3;  // that none of so many is selected has a probability of 5 %
+  if (trial.is_tried || !has_run(trial) || !(trial.deepest > rounding)) return;
+  const double share = share_passed_on(trial);
+  trial.passed_on += share * static_cast<double>(trial.inside);
+  trial.is_tried = share >= 1 || trial.passed_on >= kEnough;
+}
+
 void Trials::end_sample() {
-  for (Trial& trial : trials_) trial.is_tried = trial.is_tried || (has_run(trial) && trial.deepest > rounding_of(*trial.piece.watched));
+  for (Trial& trial : trials_) note_tried(trial, rounding_of(*trial.piece.watched));
 }
 
 void Trials::end_comparison(const std::vector<LayerResult>& layers) {
@@ -431,8 +479,7 @@ void Trials::end_comparison(const std::vector<LayerResult>& layers) {
   for (const LayerResult& layer : layers) compared.emplace(change_of(layer), &layer);
   for (Trial& trial : trials_) {
     const auto found = compared.find(trial.change);
-    const bool is_compared = found != compared.end() && has_run(trial);
-    trial.is_tried = trial.is_tried || (is_compared && trial.deepest > rounding_of(trial, *found->second));
+    if (found != compared.end()) note_tried(trial, rounding_of(trial, *found->second));
   }
 }
 

@@ -107,11 +107,14 @@ struct Trial {
   bool is_of_a = false;
   bool by_sizes = false;  ///< a condition that depends on sizes alone
   double deepest = 0;     ///< largest Piece::depth() in the current run
+  int64_t inside = 0;     ///< numbers in the piece in the current run
+  std::vector<const Node*> selections = {};  ///< nodes of the change downstream that pass on some of the elements only
+  double passed_on = 0;                 ///< of the numbers in the piece, over all runs: how many to expect in the results compared
   bool is_tried = false;
 };
 
 /// The pieces of all open changes, and those that runs have tried. A piece is tried by numbers so deep in it that a different treatment of
-/// them exceeds rounding of the other numbers of the run.
+/// them exceeds rounding of the other numbers of the run; where nodes downstream select elements, by so many that some are selected.
 class Trials {
  public:
   Trials(const Pair& pair, const Reference& reference, const Changes& changes);
@@ -146,11 +149,16 @@ class Trials {
   void add(const Change& change, ValueBounds& in_a, ValueBounds& in_b, bool is_wide);
   void add_sides(const Change& change, ValueBounds& in_a, ValueBounds& in_b);
   void add_operands(const Change& change);
+  void add_selections(Trial& trial);
   /// Of an input of a graph that a node runs: the values from which it comes.
   void add_sources(const Value& value);
   void note(const Value& value, const Datum& datum);
   /// Whether the current run entered the graph of a piece's node: its operand may come from outside.
   [[nodiscard]] bool has_run(const Trial& trial) const { return entered_.contains(&trial.piece.node->graph()); }
+  /// Notes whether the current run tried a piece, by numbers deeper in it than `rounding`.
+  void note_tried(Trial& trial, double rounding);
+  /// How many results of a change an element of a piece has on average, in the current run.
+  [[nodiscard]] double share_passed_on(const Trial& trial) const;
   /// The largest difference between numbers of a value that may be rounding.
   [[nodiscard]] double rounding_of(const Value& watched) const;
   /// The largest difference between results of a change that may be rounding.
