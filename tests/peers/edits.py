@@ -1,0 +1,186 @@
+"""Dims and opsets of trained models, changed by `relayout convert`: is each result right in ONNX Runtime, or refused with a reason?
+
+  RELAYOUT_PYTHON=PYTHON cmake/dev bench edits [--models GLOB…] [--kinds dims opsets] [--json FILE] [--jobs N]
+
+Each model of RELAYOUT_MODELS, and of its folder `real`. dims: fixed first dims of inputs are made free, and the result runs at sizes 1, 2, 3 and 7, against as many
+runs of the original; free dims are set to these sizes and to the stored one. opsets: to 11, 13, 17, 21, 23 and from each back to the model's own.
+PYTHON has numpy, onnx and onnxruntime. Files stay below XDG_CACHE_HOME/relayout/peers/edits."""
+import argparse
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import warnings
+
+import crew
+import numpy
+import onnx
+import table
+import trained
+
+SIZES, OPSETS = (1, 2, 3, 7), (11, 13, 17, 21, 23)
+EXACT = 1e-4  # of the range
+FOLDER = trained.CACHE / "peers/edits"
+
+
+def converted(program, file, result, *words) -> str:
+    """Why there is no result; empty where there is one."""
+    done = subprocess.run([program, "convert", file, "-o", result, "--layout", "keep", "--no-fold", "-q", *words], capture_output=True, text=True)
+    if done.returncode == 0:
+        return ""
+    said = (done.stderr or done.stdout).strip().splitlines() or [""]
+    return f"exit {done.returncode}: {said[-1].removeprefix('relayout: ').removeprefix(str(file) + ': ')[:240]}"
+
+
+def compared(right: dict, file: pathlib.Path, feed: list) -> str:
+    """What is wrong about a file's outputs; empty: nothing."""
+    try:
+        worst = trained.error(right, trained.answers(file, feed, False), False)
+    except Exception as problem:
+        return "ONNX Runtime does not run it: " + str(problem).strip().splitlines()[0][:160]
+    return "" if worst <= EXACT else f"error {worst:.2g}"
+
+
+def row(name: str, edit: str, sizes, refusal: str, wrong: str, left_out: str = "") -> dict:
+    end = "wrong" if wrong else "refused" if refusal else "left out" if left_out else "right"
+    return {"model": name, "edit": edit, "sizes": list(sizes), "end": end, "why": wrong or refusal or left_out}
+
+
+# --- dims ---------------------------------------------------------------------------------------------------------------------------
+
+
+def declared(file: pathlib.Path) -> dict[str, list]:
+    """Dims by input that no initializer stands for: numbers, names, None where nothing is known."""
+    graph = onnx.load(file, load_external_data=False).graph
+    stored = {tensor.name for tensor in graph.initializer}
+    return {value.name: [dim.dim_value if dim.HasField("dim_value") else dim.dim_param or None for dim in value.type.tensor_type.shape.dim]
+            for value in graph.input if value.name not in stored}
+
+
+def variant(value, number: int):
+    """Other numbers of the same kind; integers and booleans may choose, and stay."""
+    return (value * (1 - numpy.float32(0.1) * number)).astype(value.dtype) if value.dtype.kind == "f" else value
+
+
+def joined(parts: list):
+    """Outputs of single runs as the output of one run, along the dim that grows; what all runs give alike counts once."""
+    def join(values):
+        return numpy.concatenate(values, axis=0) if values[0].ndim else values[0]
+    return {name: join([part[name] for part in parts]) for name in parts[0]}
+
+
+def free(program, name: str, file: pathlib.Path, dims: dict, feed: list):
+    firsts = [one for one, of in dims.items() if len(of) > 1 and of[0] == 1]
+    if not firsts:
+        return
+    result = FOLDER / f"{name}.free.onnx"
+    refusal = converted(program, file, result, *[word for one in firsts for word in ("--free-dim", f"{one}:0=N")])
+    wrong, ran = "", []
+    for size in () if refusal else SIZES:
+        feeds = [[variant(value, k) if one in firsts else value for one, value in zip(dims, feed)] for k in range(size)]
+        right = joined([trained.answers(file, one, False) for one in feeds])
+        together = [numpy.concatenate([one[at] for one in feeds]) if of in firsts else feed[at] for at, of in enumerate(dims)]
+        ran.append(size)
+        if wrong := compared(right, result, together):
+            break
+    yield row(name, "free " + ", ".join(f"{one}:0" for one in firsts), ran, refusal, f"size {ran[-1]}: {wrong}" if wrong else "")
+
+
+def resized(value, axis: int, size: int):
+    return numpy.take(value, numpy.arange(size) % max(1, value.shape[axis]), axis=axis)
+
+
+def set_one(program, name: str, file: pathlib.Path, dims: dict, feed: list, dim: str):
+    places = [(at, axis) for at, of in enumerate(dims.values()) for axis, one in enumerate(of) if one == dim]
+    stored = feed[places[0][0]].shape[places[0][1]]
+    tried, refusals, wrong = [], [], ""
+    for size in dict.fromkeys((*SIZES, stored)):
+        given = list(feed)
+        for at, axis in places:
+            given[at] = resized(given[at], axis, size)
+        try:
+            right = trained.answers(file, given, False)
+        except Exception:
+            continue  # nothing to compare with
+        result = FOLDER / f"{name}.set.onnx"
+        refusal = converted(program, file, result, "--set-dim", f"{dim}={size}")
+        tried.append(size)
+        if refusal:
+            refusals.append(f"{size}: {refusal}")
+        elif wrong := compared(right, result, given):
+            wrong = f"size {size}: {wrong}"
+            break
+    yield row(name, f"set {dim}", tried, "; ".join(refusals), wrong, "" if tried else "the original runs at none of the sizes")
+
+
+def of_dims(program, name: str, file: pathlib.Path):
+    dims, feed = declared(file), trained.stored(file)
+    if len(dims) != len(feed):
+        return
+    yield from free(program, name, file, dims, feed)
+    for dim in dict.fromkeys(one for of in dims.values() for one in of if isinstance(one, str)):
+        yield from set_one(program, name, file, dims, feed, dim)
+
+
+# --- opsets -------------------------------------------------------------------------------------------------------------------------
+
+
+def of_opsets(program, name: str, file: pathlib.Path):
+    feed = trained.stored(file)
+    right = trained.answers(file, feed, False)
+    own = next(entry.version for entry in onnx.load(file, load_external_data=False).opset_import if entry.domain in ("", "ai.onnx"))
+    for opset in OPSETS:
+        there, back = FOLDER / f"{name}.{opset}.onnx", FOLDER / f"{name}.back.onnx"
+        refusal = converted(program, file, there, "--opset", str(opset))
+        yield row(name, f"{own} to {opset}", (), refusal, "" if refusal else compared(right, there, feed))
+        if refusal or opset == own:
+            continue
+        refusal = converted(program, there, back, "--opset", str(own))
+        yield row(name, f"{own} to {opset} and back", (), refusal, "" if refusal else compared(right, back, feed))
+
+
+# --- the table ----------------------------------------------------------------------------------------------------------------------
+
+KINDS = {"dims": of_dims, "opsets": of_opsets}
+
+
+def work(program, name: str, file: pathlib.Path, kinds) -> list[dict]:
+    warnings.simplefilter("ignore")
+    return [found | {"kind": kind} for kind in kinds for found in KINDS[kind](program, name, file)]
+
+
+def show(rows: list):
+    print("\n".join(table.lines(["model", "edit", "sizes", "end"], [[one["model"], one["edit"], " ".join(map(str, one["sizes"])), one["end"]] for one in rows])))
+    for one in rows:
+        if one["why"]:
+            print(f"{one['model']}, {one['edit']}: {one['end']}: {one['why']}")
+    for kind in dict.fromkeys(one["kind"] for one in rows):
+        of = [one for one in rows if one["kind"] == kind]
+        ends = {end: sum(one["end"] == end for one in of) for end in ("right", "refused", "wrong", "left out")}
+        print(f"{kind}: {len({one['model'] for one in of})} models, {len(of)} edits: " + ", ".join(f"{count} {end}" for end, count in ends.items()))
+
+
+def main(argv):
+    parser = argparse.ArgumentParser(prog="bench edits", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--program", type=pathlib.Path, required=True, help="relayout")
+    parser.add_argument("--folder", type=pathlib.Path, default=pathlib.Path(os.environ.get("RELAYOUT_MODELS") or trained.CACHE / "models"))
+    parser.add_argument("--models", nargs="+", default=["*"], metavar="GLOB")
+    parser.add_argument("--kinds", nargs="+", choices=list(KINDS), default=list(KINDS))
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--json", type=pathlib.Path, metavar="FILE")
+    options = parser.parse_args(argv)
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    rows = []
+    for name, of_model, why in crew.done(work, {name: (options.program, name, file, options.kinds) for name, file in trained.found(options).items()}, options.jobs):
+        if of_model is None:
+            print(f"{name}: {why}", flush=True)
+        rows += of_model or []
+        if options.json:
+            options.json.write_text(json.dumps(rows, indent=1))
+    show(rows)
+    return 1 if any(one["end"] == "wrong" for one in rows) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
