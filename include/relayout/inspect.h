@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "relayout/findings.h"
@@ -36,6 +37,24 @@ struct NodeSummary {
   std::optional<int64_t> result_bytes;  ///< of all its results; nothing when not known
 };
 
+/// A box of a drawing: a caller's input or output, a node, or consecutive nodes of one scope.
+struct GraphBox {
+  enum class Kind { input, output, nodes };
+  Kind kind = Kind::nodes;
+  std::string name;     ///< of the node or scope, as its name in the file begins
+  std::string content;  ///< the operator; of several, the most frequent ones with their numbers
+  std::string dims;     ///< of the first result that leaves the box; empty when not known
+  int64_t nodes = 1, macs = 0, parameters = 0;
+};
+
+/// The main graph as boxes in topological order, and which box reads what another one makes. Constants are not drawn.
+struct GraphOutline {
+  std::vector<GraphBox> boxes;
+  std::vector<std::pair<std::size_t, std::size_t>> links;  ///< from box to box, each pair once
+  std::size_t depth = 0;           ///< parts of a name that the nodes of a box share; 0: boxes are nodes, or of some nodes in a row
+  std::vector<NodeSummary> nodes;  ///< of the main graph, constants among them
+};
+
 struct InspectResult {
   std::string path, producer;
   int64_t ir_version = 0, opset = 0, file_bytes = 0;
@@ -54,6 +73,7 @@ struct InspectResult {
   std::vector<PortSummary> inputs, outputs;
   std::vector<ConvolutionSummary> convolutions;
   std::vector<NodeSummary> node_list;             ///< if requested
+  std::optional<GraphOutline> outline;            ///< if requested
   Findings findings;                              ///< findings of convert's matchers: the changes that it would make or refuse
   std::map<std::string, int64_t> repeated_names;  ///< names that several nodes have, with their number
   std::vector<std::string> unknown_ops;           ///< "domain:Op" of operators that would be left unchanged, sorted
@@ -65,6 +85,7 @@ struct InspectOptions {
   ShapeOptions sizes = {};  ///< sizes of free dims; see ShapeOptions for defaults
   std::optional<LayoutRequest> layout = {};
   bool nodes = false;    ///< list the nodes of the main graph
+  bool outline = false;  ///< outline the main graph for a drawing
   bool measure = false;  ///< plan by measured times of kernels on this machine instead of default rates
   int threads = 0;       ///< threads for measuring; 0: available_cpus()
 };

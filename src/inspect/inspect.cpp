@@ -10,6 +10,7 @@
 #include "inspect/convolution_list.h"
 #include "inspect/model_macs.h"
 #include "inspect/node_list.h"
+#include "inspect/outline.h"
 #include "layout/cost.h"
 #include "layout/sizes.h"
 #include "model/check.h"
@@ -172,6 +173,7 @@ InspectResult inspect(const std::filesystem::path& path, const InspectOptions& o
     result.assumed = std::move(macs.assumed);
     if (!macs.misfit.empty()) result.misfit = std::move(macs.misfit);
     if (options.nodes) result.node_list = list_nodes(macs.nodes);
+    if (options.outline) result.outline = outline_of(model->graph(), result.inputs, result.outputs, list_nodes(macs.nodes));
   }
   if (options.layout) {
     const exec::MeasuredCosts measured(options.threads);

@@ -193,7 +193,8 @@ class OverflowReader {
       if (operand == nullptr || constants_.is_constant(*operand)) continue;
       const Monomial one = of(*operand);
       const bool is_divisor = arithmetic == Arithmetic::divide && operand == node.input(1);
-      if (!is_divisor && one.beyond != nullptr && seen_.insert(one.beyond).second) found_.push_back({one.beyond, one.base, one.from, false, false});
+      if (!is_divisor && one.beyond != nullptr && seen_.insert(one.beyond).second)
+        found_.push_back({one.beyond, one.base, one.from, false, false});
     }
   }
 

@@ -78,6 +78,67 @@ TEST(Inspect, ParametersOfConstantNodes) {
   EXPECT_EQ(inner.parameter_bytes, 5 * 4);
 }
 
+InspectResult outlined(const std::string& graph) {
+  const test::TemporaryFolder folder;
+  test::write_file(folder / "m.onnxtxt", "<ir_version: 8, opset_import: [\"\" : 17]>\n" + graph);
+  return inspect(folder / "m.onnxtxt", {.outline = true});
+}
+
+TEST(Inspect, OutlineHasABoxPerNodeAndPort) {
+  const InspectResult result = outlined(
+      "g (float[1, 2] x) => (float[1, 2] y) <float[2, 2] w = {1, 2, 3, 4}> { k = Constant <value = float[2] {1, 2}> ()\n"
+      "m = MatMul (x, w)\n s = Add (m, k)\n y = Mul (s, m) }");
+  EXPECT_THAT(result.node_list, IsEmpty());
+  const GraphOutline& outline = result.outline.value();
+  std::vector<std::string> contents;
+  for (const GraphBox& box : outline.boxes) contents.push_back(box.kind == GraphBox::Kind::nodes ? box.content : box.name);
+  EXPECT_THAT(contents, ElementsAre("x", "MatMul", "Add", "Mul", "y"));
+  EXPECT_THAT(outline.links, testing::UnorderedElementsAre(Pair(0, 1), Pair(1, 2), Pair(2, 3), Pair(1, 3), Pair(3, 4)));
+  EXPECT_EQ(outline.boxes[1].macs, 4);
+  EXPECT_EQ(outline.boxes[1].parameters, 4);
+  EXPECT_EQ(outline.depth, 0U);
+}
+
+/// What an If reads from outside links it; a body has no boxes of its own.
+TEST(Inspect, OutlineLinksWhatBranchesRead) {
+  const GraphOutline outline =
+      outlined(
+          "g (bool c, float[2] x) => (float[2] y) { n = Neg (x)\n y = If (c) <then_branch = t () => (float[2] p) { p = "
+          "Abs (n) }, else_branch = e () => (float[2] q) { q = Exp (x) }> }")
+          .outline.value();
+  ASSERT_EQ(outline.boxes.size(), 5U);  // c, x, Neg, If, y
+  EXPECT_THAT(outline.links, testing::UnorderedElementsAre(Pair(1, 2), Pair(0, 3), Pair(2, 3), Pair(1, 3), Pair(3, 4)));
+}
+
+TEST(Inspect, OutlineOfManyNodesHasScopes) {
+  onnx::ModelProto model;
+  model.set_ir_version(8);
+  model.add_opset_import()->set_version(17);
+  onnx::GraphProto& graph = *model.mutable_graph();
+  graph.set_name("g");
+  constexpr int kLayers = 50, kOfLayer = 10;
+  test::set_tensor_type(*graph.add_input(), "v0", 1, {1, 4});
+  test::set_tensor_type(*graph.add_output(), "v" + std::to_string(kLayers * kOfLayer), 1, {1, 4});
+  for (int i = 0; i < kLayers * kOfLayer; ++i) {
+    const std::string from = "v" + std::to_string(i), to = "v" + std::to_string(i + 1);
+    const std::string name = "/layer." + std::to_string(i / kOfLayer) + "/act/Relu_" + std::to_string(i);
+    add_node(graph, "Relu", {from.c_str()}, {to.c_str()}, name.c_str());
+  }
+  const test::TemporaryFolder folder;
+  save_model(model, folder / "m.onnx");
+  GraphOutline outline = inspect(folder / "m.onnx", {.outline = true}).outline.value();
+  ASSERT_EQ(outline.boxes.size(), kLayers + 2U);
+  EXPECT_EQ(outline.boxes[1].name, "/layer.0/act");
+  EXPECT_EQ(outline.boxes[1].content, "Relu 10");
+  EXPECT_EQ(outline.boxes[1].nodes, kOfLayer);
+  EXPECT_EQ(outline.links.size(), kLayers + 1U);
+
+  for (auto& node : *graph.mutable_node()) node.clear_name();
+  save_model(model, folder / "nameless.onnx");
+  outline = inspect(folder / "nameless.onnx", {.outline = true}).outline.value();
+  EXPECT_EQ(outline.boxes.size(), kLayers * kOfLayer / 2 + 2U) << "two nodes in a row share a box";
+}
+
 TEST(Inspect, ParametersOfSparseConstants) {
   onnx::ModelProto model = conv_batch_norm();
   const int64_t dense = inspect_model(model).parameters;

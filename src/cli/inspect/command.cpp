@@ -12,11 +12,12 @@ struct InspectRequest {
   std::vector<std::string> models;
   std::vector<std::string> assertions;
   bool layout = false, compare = false;
-  std::string when = "auto", dot, csv;
+  std::string when = "auto", dot, csv, svg;
   ReportFiles files;
   Assignments dims, shapes;
   InspectOptions options;
-  [[nodiscard]] bool wants_layout() const { return layout || compare || options.measure || !dot.empty() || !files.html.empty(); }
+  [[nodiscard]] bool wants_layout() const { return layout || compare || options.measure || !dot.empty(); }
+  [[nodiscard]] bool wants_drawing() const { return !svg.empty() || (!files.html.empty() && !wants_layout()); }
 };
 
 int inspect_one(const InspectRequest& request, const Common& common) {
@@ -25,13 +26,14 @@ int inspect_one(const InspectRequest& request, const Common& common) {
   const std::vector<Assertion> assertions = check_assertions(result, request.assertions);
   const bool all_hold = std::ranges::all_of(assertions, &Assertion::holds);
   return request.files.write(
-      common,
-      {.text = [&](const ReportStyle& style) { return inspect_text(result, style) + assertions_text(assertions, style); },
-       .document = [&] { return with_assertions(inspect_json(result), assertions); },
-       .suites = {assertion_suite(result, assertions)},
-       .page = [&] { return layout_html(*result.layout, result.path); },
-       .files = {{request.dot, [&] { return layout_dot(*result.layout, result.path); }}, {request.csv, [&] { return nodes_csv(result); }}},
-       .code = all_hold ? 0 : 1});
+      common, {.text = [&](const ReportStyle& style) { return inspect_text(result, style) + assertions_text(assertions, style); },
+               .document = [&] { return with_assertions(inspect_json(result), assertions); },
+               .suites = {assertion_suite(result, assertions)},
+               .page = [&] { return result.layout ? layout_html(*result.layout, result.path) : graph_html(result); },
+               .files = {{request.dot, [&] { return layout_dot(*result.layout, result.path); }},
+                         {request.csv, [&] { return nodes_csv(result); }},
+                         {request.svg, [&] { return graph_svg(result); }}},
+               .code = all_hold ? 0 : 1});
 }
 
 /// Inspects several models, a line each. One failing model does not stop the rest.
@@ -71,10 +73,12 @@ int run(InspectRequest& request, const Common& common) {
   request.options.threads = common.threads;
   request.options.sizes = {dims_of(request.dims), shapes_of(request.shapes)};
   if (request.wants_layout()) request.options.layout = LayoutRequest{choice_of(request.when), request.options.sizes, request.compare};
+  request.options.outline = request.wants_drawing();
   if (request.models.size() == 1) return inspect_one(request, common);
   if (request.wants_layout()) fail(ErrorKind::usage, "a layout plan is of one MODEL");
   if (!request.shapes.empty()) fail(ErrorKind::usage, "--shape is of one MODEL");
   if (request.options.nodes) fail(ErrorKind::usage, "--nodes lists those of one MODEL");
+  if (request.options.outline) fail(ErrorKind::usage, "a drawing is of one MODEL");
   return inspect_all(request, common);
 }
 
@@ -91,15 +95,17 @@ std::function<int()> prepare_inspect(OptionSet& options, const Common& common) {
                "exit 1 unless this holds: 'Conv=3', 'opset<=17', 'bytes<=20MB', 'ops in FILE' (repeatable)");
   options.text("--junit", "FILE", request->files.junit, "write a test case per --assert, for GitLab, Jenkins and GitHub actions")
       .needs({"--assert"});
+  request->files.add("--svg", request->svg);
+  options.text("--svg", "FILE", request->svg, "draw the graph; of more than 300 nodes, the scopes of their names");
+  options.text("--html", "FILE", request->files.html, "write report, drawing and nodes as a page; with --layout, the plan");
   options.group("Layout");
   options.flag("--layout", request->layout, "show the memory layout of every tensor when the model runs, the reorders and their reasons");
   options.choice("--when", {"auto", "always", "never"}, request->when, "run convolutions channels-last; auto (default): where it pays")
-      .needs({"--layout", "--measure", "--compare", "--dot", "--html"});
+      .needs({"--layout", "--measure", "--compare", "--dot"});
   options.flag("--measure", request->options.measure, "decide by times of kernels on this machine: plans may differ from run to run");
   options.flag("--compare", request->compare, "compare with PyTorch's propagation");
   request->files.add("--dot", request->dot);
   options.text("--dot", "FILE", request->dot, "write the plan as a graph for Graphviz");
-  options.text("--html", "FILE", request->files.html, "write the plan as a page");
   return [request, &common] { return run(*request, common); };
 }
 
@@ -112,6 +118,7 @@ const Command kInspect = {
     "relayout inspect net.onnx        header, folds, refusals and their reasons\n"
     "relayout inspect net.onnx -v     every convolution: shape, layout, verdict\n"
     "relayout inspect models/*.onnx   a table\n"
+    "relayout inspect net.onnx --html net.html\n"
     "relayout inspect net.onnx --layout --compare\n"
     "relayout inspect net.onnx --layout --html plan.html\n"
     "relayout inspect net.onnx --json",

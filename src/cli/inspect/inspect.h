@@ -12,6 +12,8 @@ namespace relayout::cli {
 
 [[nodiscard]] std::string inspect_text(const InspectResult& result, const ReportStyle& style);
 [[nodiscard]] Json inspect_json(const InspectResult& result);
+/// A line per node.
+[[nodiscard]] Table node_table(const std::vector<NodeSummary>& nodes, const ReportStyle& style);
 /// The list of nodes as comma-separated values, with a line of titles.
 [[nodiscard]] std::string nodes_csv(const InspectResult& result);
 /// Statements about a model, and whether they hold.
@@ -21,6 +23,11 @@ namespace relayout::cli {
 [[nodiscard]] JunitSuite assertion_suite(const InspectResult& result, const std::vector<Assertion>& assertions);
 /// A table of several models, a line each.
 [[nodiscard]] std::string inspect_table(const std::vector<InspectResult>& results, const ReportStyle& style);
+
+/// A drawing of the main graph from top to bottom, as a picture of its own.
+[[nodiscard]] std::string graph_svg(const InspectResult& result);
+/// A page with the report, the drawing and a line per node.
+[[nodiscard]] std::string graph_html(const InspectResult& result);
 
 /// The plan in one screen; -v lists every operator.
 [[nodiscard]] std::string layout_text(const LayoutReport& report, const ReportStyle& style);

@@ -96,18 +96,6 @@ std::string convolution_table(const InspectResult& result, const ReportStyle& st
   return table.text();
 }
 
-/// Bytes of stored numbers count at the first node that reads them.
-std::string node_table(const InspectResult& result, const ReportStyle& style) {
-  Table table({.indent = 2, .gap = 2, .color = style.color, .width = style.width});
-  table.head({"node", "op", "dims", right("MACs"), right("parameters"), right("stored"), right("result bytes")});
-  for (const NodeSummary& one : result.node_list) {
-    table.row({escape(one.node), escape(one.op_type), one.dims.empty() ? "?" : one.dims, one.macs ? format_count(*one.macs) : "?",
-               format_count(one.parameters), format_bytes(one.bytes), one.result_bytes ? format_bytes(*one.result_bytes) : "?"});
-  }
-  table.line("stored numbers are those that no node before reads", Style::faint);
-  return table.text();
-}
-
 /// Shapes are [1, "N", null]: sizes, names of free dims, and dims without either; null when no shape is declared.
 Json port_json(const PortSummary& port) {
   Json shape = port.shape.empty() ? Json() : Json::array();
@@ -123,6 +111,18 @@ std::string warning_line(const std::string& title, const std::string& words, con
 }
 
 }  // namespace
+
+/// Bytes of stored numbers count at the first node that reads them.
+Table node_table(const std::vector<NodeSummary>& nodes, const ReportStyle& style) {
+  Table table({.indent = 2, .gap = 2, .color = style.color, .width = style.width});
+  table.head({"node", "op", "dims", right("MACs"), right("parameters"), right("stored"), right("result bytes")});
+  for (const NodeSummary& one : nodes) {
+    table.row({escape(one.node), escape(one.op_type), one.dims.empty() ? "?" : one.dims, one.macs ? format_count(*one.macs) : "?",
+               format_count(one.parameters), format_bytes(one.bytes), one.result_bytes ? format_bytes(*one.result_bytes) : "?"});
+  }
+  table.line("stored numbers are those that no node before reads", Style::faint);
+  return table;
+}
 
 std::string inspect_text(const InspectResult& result, const ReportStyle& style) {
   const std::string name = is_stream(result.path) ? kStandardInput : escape(result.path);
@@ -146,7 +146,7 @@ std::string inspect_text(const InspectResult& result, const ReportStyle& style) 
   out += outlook_with_refusals(result, style);
   if (result.layout) out += layout_text(*result.layout, style);
   if (style.verbose && !result.convolutions.empty()) out += convolution_table(result, style);
-  if (!result.node_list.empty()) out += node_table(result, style);
+  if (!result.node_list.empty()) out += node_table(result.node_list, style).text();
   return out;
 }
 

@@ -105,11 +105,11 @@ struct Trial {
   Piece piece;
   const Change* change = nullptr;
   bool is_of_a = false;
-  bool by_sizes = false;  ///< a condition that depends on sizes alone
-  double deepest = 0;     ///< largest Piece::depth() in the current run
-  int64_t inside = 0;     ///< numbers in the piece in the current run
+  bool by_sizes = false;                     ///< a condition that depends on sizes alone
+  double deepest = 0;                        ///< largest Piece::depth() in the current run
+  int64_t inside = 0;                        ///< numbers in the piece in the current run
   std::vector<const Node*> selections = {};  ///< nodes of the change downstream that pass on some of the elements only
-  double passed_on = 0;                 ///< of the numbers in the piece, over all runs: how many to expect in the results compared
+  double passed_on = 0;                      ///< of the numbers in the piece, over all runs: how many to expect in the results compared
   bool is_tried = false;
 };
 

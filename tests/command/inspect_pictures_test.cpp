@@ -1,4 +1,4 @@
-// Tests inspect --layout as an HTML page and as a graph in a file.
+// Tests the pictures of inspect: a layout plan as a page and as a graph, a model's graph as a drawing and on a page.
 
 #include <cstddef>
 
@@ -42,6 +42,49 @@ TEST_F(LayoutPage, ReordersOfOperatorsAndOfTheCallerAreMarked) {
 
 TEST_F(LayoutPage, IsDrawnByABrowserWideAndNarrow) {
   ASSERT_EQ(run({"inspect", "net.onnx", "--layout", "--html", "page.html"}).code, 0);
+  expect_drawn(folder_, "page.html");
+}
+
+class Drawing : public CommandTest {
+ protected:
+  Drawing() {
+    write_file(folder_ / "net.onnx",
+               TextModel("g (float[1,3,8,8] x) => (float[1,4,8,8] y) <float[4,3,3,3] W> { c = Conv <pads = [1,1,1,1]> (x, W)\n"
+                         "r = Relu (c)\n y = Add (r, c) }")
+                   .name_nodes()
+                   .bytes());
+  }
+  static std::size_t count_of(const std::string& text, const std::string& part) {
+    std::size_t count = 0;
+    for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
+    return count;
+  }
+};
+
+TEST_F(Drawing, HasABoxPerNodeAndALinePerLink) {
+  ASSERT_EQ(run({"inspect", "net.onnx", "--svg", "net.svg"}).code, 0);
+  const std::string svg = read_file(folder_ / "net.svg");
+  EXPECT_EQ(count_of(svg, "<rect "), 5U) << "input, Conv, Relu, Add, output";
+  EXPECT_EQ(count_of(svg, "<path "), 5U);
+  EXPECT_THAT(svg, HasSubstr("xmlns='http://www.w3.org/2000/svg'"));
+  EXPECT_EQ(run({"inspect", "net.onnx", "net.onnx", "--svg", "net.svg"}).code, 2);
+}
+
+TEST_F(Drawing, EscapesNames) {
+  write_file(folder_ / "odd.onnx", TextModel("g (float[2] x) => (float[2] y) { y = Relu (x) }")
+                                       .edit([](auto& model) { model.mutable_graph()->mutable_node(0)->set_name("<script>&'"); })
+                                       .bytes());
+  ASSERT_EQ(run({"inspect", "odd.onnx", "--svg", "odd.svg", "--html", "odd.html"}).code, 0);
+  EXPECT_THAT(read_file(folder_ / "odd.svg"), Not(HasSubstr("<script>")));
+  EXPECT_THAT(read_file(folder_ / "odd.html"), Not(HasSubstr("<script>&")));
+}
+
+TEST_F(Drawing, IsOnAPageWithTheNodes) {
+  ASSERT_EQ(run({"inspect", "net.onnx", "--html", "page.html"}).code, 0);
+  const std::string page = read_file(folder_ / "page.html");
+  EXPECT_EQ(count_of(page, "class='link'"), 5U);
+  EXPECT_THAT(page, HasSubstr("data-head='op'>Conv</td>"));
+  EXPECT_THAT(page, Not(HasSubstr("://"))) << "loads nothing";
   expect_drawn(folder_, "page.html");
 }
 
