@@ -6,11 +6,16 @@
 #include "model/node.h"
 #include "model/tensor_data.h"
 #include "model/walk.h"
+#include "ops/constants.h"
+#include "ops/loops/dtypes.h"
 #include "ops/op.h"
+#include "ops/operands.h"
 #include "passes/pass.h"
 #include "relayout/findings.h"
 #include "relayout/graph.h"
 #include "relayout/model.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
 
 namespace relayout::passes {
 
@@ -149,6 +154,14 @@ Value& add_constant(Graph& home, Node& reader, const std::string& name, TensorDa
   Node& node = home.insert_before(home.position_of(reader), message);
   home.set_constant(node, std::move(data));
   return *node.output(0);
+}
+
+std::optional<std::vector<int64_t>> constant_list(const Node& node, std::size_t index, PassContext& context) {
+  if (node.input(index) == nullptr) return std::vector<int64_t>();
+  const auto value = context.constants.value(*node.input(index));
+  const bool is_list =
+      value && (value->type() == DataType::int64 || value->type() == DataType::int32) && value->element_count() <= kMostContents;
+  return is_list ? std::optional(truncated_integers_of(*value)) : std::nullopt;
 }
 
 void set_constant_input(Node& node, std::size_t index, TensorData data, const std::string& name, PassContext& context) {

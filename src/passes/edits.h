@@ -1,9 +1,12 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <list>
+#include <optional>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "passes/pass.h"
 #include "relayout/graph.h"
@@ -30,6 +33,9 @@ namespace relayout::passes {
 void release(Value& value, PassContext& context);
 /// Erases a node whose outputs are unused (or have been taken over) and adds its inputs to `freed`, captures of nested graphs included.
 void erase_node(Node& node, std::vector<Value*>& freed);
+
+/// The small constant list of integers that a node reads; empty where the operand is absent, nothing where it is not constant.
+[[nodiscard]] std::optional<std::vector<int64_t>> constant_list(const Node& node, std::size_t index, PassContext& context);
 
 /// Gives input `index` of a node new constant contents. An initializer without another reader is changed in place. An operand that was
 /// computed, or stored in another form, for this node alone becomes an initializer of the same name. An operand with other readers is left

@@ -142,6 +142,7 @@ void default_operands(Graph& graph, PassContext& context);
 void split_sequences(Graph& graph, PassContext& context);
 void reshape_requests(Graph& graph, PassContext& context);
 void merge_slices(Graph& graph, PassContext& context);
+void merge_pairs(Graph& graph, PassContext& context);
 void remove_identity(Graph& graph, PassContext& context);
 void remove_unused(Graph& graph, PassContext& context);
 void precision(Graph& graph, PassContext& context);

@@ -67,9 +67,11 @@ constexpr Pass kPasses[] = {
     {"fold-affine", "Mul, Add, Sub, Div and Neg by constants per channel into the same operators", fold_affine, folds},
     // After the folds: constants that only they need are never stored.
     {"fold-constants", "constant expressions, where that does not enlarge the model", fold_constants, simplifies, true},
-    {"reshape-requests", "the one dim of a Reshape that is computed, as its element count tells it", reshape_requests, simplifies, true},
+    {"reshape-requests", "dims of a Reshape that are computed: its operand's own, or as the element count tells", reshape_requests,
+     simplifies, true},
     // After constants are folded: its lists of several numbers are made from those of the file.
     {"merge-slices", "two Slices in a row as one", merge_slices, simplifies, true},
+    {"merge-pairs", "two Transposes, reshapes or Casts in a row as one, or none where they cancel", merge_pairs, simplifies, true},
     // After the folds, which make constants equal and merge into operators with one reader.
     {"merge-equal", "nodes that compute the same from the same operands", merge_equal, simplifies, true},
     {"product-bias", "MatMul and Add of a constant row as one Gemm", product_bias, simplifies, true},

@@ -51,22 +51,13 @@ bool keeps_type(const Node& node, PassContext& context) {
   return from != DataType::undefined && from == context.constants.type_of(*node.output(0));
 }
 
-/// A small constant list of integers; empty where the operand is absent, nothing where it is not constant.
-std::optional<std::vector<int64_t>> list_of(const Node& node, std::size_t index, PassContext& context) {
-  if (node.input(index) == nullptr) return std::vector<int64_t>();
-  const auto value = context.constants.value(*node.input(index));
-  const bool is_list =
-      value && (value->type() == DataType::int64 || value->type() == DataType::int32) && value->element_count() <= kMostContents;
-  return is_list ? std::optional(truncated_integers_of(*value)) : std::nullopt;
-}
-
 /// Whether a Slice keeps each of its axes from the first element to the last.
 bool keeps_everything(const Node& node, PassContext& context) {
   constexpr int kListsAsOperands = 10;
   constexpr int64_t kLongest = int64_t{1} << 48;  // no axis is longer
   if (node.opset() < kListsAsOperands) return false;
-  const auto starts = list_of(node, 1, context), ends = list_of(node, 2, context);
-  const auto axes = list_of(node, 3, context), steps = list_of(node, 4, context);
+  const auto starts = constant_list(node, 1, context), ends = constant_list(node, 2, context);
+  const auto axes = constant_list(node, 3, context), steps = constant_list(node, 4, context);
   if (!starts || !ends || !axes || !steps || starts->empty() || starts->size() != ends->size()) return false;
   if ((!axes->empty() && axes->size() != starts->size()) || (!steps->empty() && steps->size() != starts->size())) return false;
   const PartialDims dims = context.constants.dims(*node.input(0));
@@ -92,7 +83,7 @@ bool keeps_dims(const Node& node, PassContext& context) {
     const int64_t axis = Attributes(node).integer("axis", 1);
     return before->size() == 2 && (axis == 1 || axis == -1);
   }
-  const auto request = node.is("Reshape") && node.input(1) != nullptr ? list_of(node, 1, context) : std::nullopt;
+  const auto request = node.is("Reshape") && node.input(1) != nullptr ? constant_list(node, 1, context) : std::nullopt;
   if (!request || request->size() != before->size() || std::ranges::count(*request, -1) > 1) return false;
   const bool zero_keeps = Attributes(node).integer("allowzero", 0) == 0;
   return std::ranges::equal(*request, *before, [&](int64_t wanted, int64_t dim) {

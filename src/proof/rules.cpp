@@ -53,6 +53,8 @@ constexpr auto kRules = std::to_array<Rule>({
     {"input", For::all, examine_inputs, false},
     {"order of operands", For::same, examine_reordered},
     {"fold", For::same, examine_linear},
+    {"nodes in a row", For::all, examine_rows},
+    {"integers again", For::all, examine_requantized},
     {"reshapes", For::all, examine_two_reshapes},
     {"matrix product", For::different, examine_product},
     {"request", For::same, examine_requests},

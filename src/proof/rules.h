@@ -63,6 +63,12 @@ using Found = std::optional<Look>;
 /// Two Resizes with aligned corners to the same dims, however these are requested.
 [[nodiscard]] Found examine_resized(Sides& sides, const Claim& claim);
 
+// rows.cpp
+/// Transposes, Casts or reshapes in a row of one model, and fewer or none in the other, that do the same.
+[[nodiscard]] Found examine_rows(Sides& sides, const Claim& claim);
+/// Integers that one model alone dequantizes and quantizes again by the same numbers.
+[[nodiscard]] Found examine_requantized(Sides& sides, const Claim& claim);
+
 // quantizers.cpp
 /// A QuantizeLinear and a DequantizeLinear of the second model without a counterpart in the first: the claim continues upstream of them.
 [[nodiscard]] Found examine_rounding(Sides& sides, const Claim& claim);

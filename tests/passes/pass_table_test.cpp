@@ -45,7 +45,7 @@ TEST(PassTable, OptionsSelectPasses) {
   options.simplify = true;
   EXPECT_EQ(names(options),
             "inline-branches remove-unused inline-functions remove-identity split-sequences default-operands fold-constants "
-            "reshape-requests merge-slices merge-equal "
+            "reshape-requests merge-slices merge-pairs merge-equal "
             "product-bias ");
   options.simplify = false;
   options.layout = WeightsLayout::contiguous;

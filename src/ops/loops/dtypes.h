@@ -57,6 +57,17 @@ inline constexpr TypeSet kComplexTypes{DataType::complex64, DataType::complex128
 inline constexpr TypeSet kAllTypes = kNumericTypes | kBooleanTypes | kStringTypes | kSmallTypes | kComplexTypes;
 inline constexpr TypeSet kIndexTypes{DataType::int32, DataType::int64};
 
+/// Whether each number of a type is a number of another one too: a Cast there and back changes nothing.
+[[nodiscard]] inline bool holds_all(DataType wide, DataType narrow) {
+  if (!(kNumericTypes | kBooleanTypes).has(narrow) || !kNumericTypes.has(wide)) return false;
+  const DataTypeTraits &to = traits(wide), &from = traits(narrow);
+  if (kBooleanTypes.has(narrow)) return true;
+  if (from.is_float) return to.is_float && (wide == narrow || to.bits > from.bits);
+  const int needed = from.bits - (from.is_signed ? 1 : 0);  // bits of the largest magnitude
+  if (to.is_float) return needed <= to.fraction_bits + 1;
+  return (to.is_signed || !from.is_signed) && needed <= to.bits - (to.is_signed ? 1 : 0);
+}
+
 /// Bytes between neighbouring elements in memory; memory_size() except for strings.
 [[nodiscard]] inline int64_t element_stride(DataType type) {
   constexpr int64_t kBits = 8;

@@ -1,0 +1,210 @@
+// Compares nodes in a row that only move elements, give them other dims or other types, where the models do the same by fewer or more.
+
+#include "base/positions.h"
+#include "model/node.h"
+#include "ops/loops/dtypes.h"
+#include "ops/operands.h"
+#include "proof/attributes.h"
+#include "proof/claim.h"
+#include "proof/rules.h"
+#include "proof/side.h"
+#include "proof/sides.h"
+#include "proof/tensors.h"
+#include "relayout/graph.h"
+#include "relayout/tensor.h"
+#include "relayout/types.h"
+
+namespace relayout::proof {
+namespace {
+
+constexpr std::size_t kLongest = 16;
+
+/// Nodes of one kind in a row, from the last one upstream, and what they do together to the value in front of them.
+struct Row {
+  Ref base;
+  std::vector<const Node*> nodes;
+  std::vector<Ref> constants;
+  Dims permutation;                  ///< of Transposes
+  DataType type;                     ///< of Casts: that of the result
+  std::optional<Dims> request = {};  ///< of reshapes: what the last one requests, if that does not depend on the dims of its operand
+};
+
+/// The node that makes a value of a row; nullptr if it does more than this row's kind.
+const Node* maker_of(const Side& side, Ref at) {
+  const Node* const node = at ? at.value->producer() : nullptr;
+  const bool is_plain = node != nullptr && node->domain().empty() && at.value->output_index() == 0 && side.operand(at, 0);
+  return is_plain ? node : nullptr;
+}
+
+Row transposes(Side& side, Shapes& shapes, Ref result) {
+  Row out{result, {}, {}, {}, DataType::undefined};
+  while (out.nodes.size() < kLongest) {
+    const Node* const node = maker_of(side, out.base);
+    if (node == nullptr || !node->is("Transpose")) break;
+    Dims permutation = written_permutation(*node, out.base.call);
+    const auto dims = permutation.empty() && !Attributes(*node).has("perm") ? shapes.of(out.base) : std::nullopt;
+    for (std::size_t axis = dims ? dims->size() : 0; axis-- > 0;) permutation.push_back(static_cast<int64_t>(axis));
+    if (permutation.empty() || (!out.nodes.empty() && permutation.size() != out.permutation.size())) break;
+    const auto rank = std::ssize(permutation);
+    if (std::ranges::any_of(permutation, [&](int64_t axis) { return axis < 0 || axis >= rank; })) break;
+    Dims both = permutation;
+    for (std::size_t i = 0; i < both.size() && !out.nodes.empty(); ++i) both[i] = permutation[as_size(out.permutation[i])];
+    out.permutation = std::move(both);
+    out.nodes.push_back(node);
+    out.base = side.resolve(side.operand(out.base, 0));
+  }
+  return out;
+}
+
+/// Casts of which all but the last lose nothing.
+Row casts(Side& side, Ref result) {
+  Row out{result, {}, {}, {}, side.type_of(result)};
+  while (out.nodes.size() < kLongest) {
+    const Node* const node = maker_of(side, out.base);
+    if (node == nullptr || !node->is("Cast")) break;
+    const Ref operand = side.operand(out.base, 0);
+    if (!out.nodes.empty() && !holds_all(side.type_of(out.base), side.type_of(operand))) break;
+    out.nodes.push_back(node);
+    out.base = side.resolve(operand);
+  }
+  return out;
+}
+
+/// What a Reshape requests, where that does not depend on the dims of its operand.
+std::optional<Dims> free_request(Side& side, Ref result, const Node& node) {
+  const Ref given = node.is("Reshape") ? side.operand(result, 1) : Ref();
+  auto request = given ? integers_of(side, given) : std::nullopt;
+  const AttributeReader attributes(node, result.call);
+  const bool copies = attributes.integer("allowzero", 0) == 0;
+  if (!request || attributes.is_open() || (copies && std::ranges::find(*request, 0) != request->end())) return std::nullopt;
+  return request;
+}
+
+Row reshapes(Side& side, Ref result) {
+  Row out{result, {}, {}, {}, DataType::undefined};
+  while (out.nodes.size() < kLongest) {
+    const Node* const node = maker_of(side, out.base);
+    if (node == nullptr || !is_reshaping(*node)) break;
+    if (out.nodes.empty()) out.request = free_request(side, result, *node);
+    for (std::size_t i = 1; i < node->inputs().size(); ++i) {
+      if (const Ref other = side.operand(out.base, i)) out.constants.push_back(other);
+    }
+    out.nodes.push_back(node);
+    out.base = side.resolve(side.operand(out.base, 0));
+  }
+  return out;
+}
+
+/// Whether a request gives a value back the dims that it has: the one dim that is found is what remains of the elements.
+bool requests_own_dims(const Dims& request, const std::optional<Dims>& dims) {
+  if (!dims || dims->size() != request.size() || std::ranges::count(request, -1) > 1) return false;
+  return std::ranges::equal(request, *dims, [](int64_t wanted, int64_t dim) { return wanted == -1 || (wanted > 0 && wanted == dim); });
+}
+
+bool is_identity(const Row& row, Side& side, Shapes& shapes) {
+  if (!row.base || row.nodes.empty()) return false;
+  if (!row.permutation.empty()) return std::ranges::is_sorted(row.permutation);
+  if (row.type != DataType::undefined) {
+    // The last one loses nothing either: it gives back what the others held.
+    return row.nodes.size() > 1 && side.type_of(row.base) == row.type;
+  }
+  return row.request && requests_own_dims(*row.request, shapes.of(row.base));
+}
+
+/// The claim about what is in front of two rows that do the same.
+Found same_effect(const Claim& claim, const Row& a, const Row& b, bool is_undone) {
+  Look look;
+  if (is_undone) {
+    look.bypassed = a.nodes;
+    look.nodes_b = b.nodes;
+    look.constants_a = a.constants;
+    look.constants_b = b.constants;
+    look.next = claim;
+    look.next->a = a.base;
+    look.next->b = b.base;
+    return look;
+  }
+  look.account(a, b);
+  look.rewritten.push_back(b.nodes.front());
+  look.claims.push_back({a.base, b.base, {}, {}, {}, {}, b.nodes.back()});
+  return look;
+}
+
+}  // namespace
+
+Found examine_rows(Sides& sides, const Claim& claim) {
+  const auto examine_kind = [&](const Row& a, const Row& b) -> Found {
+    if (!a.base || !b.base || a.nodes.size() == b.nodes.size()) return std::nullopt;
+    const bool undone_a = is_identity(a, sides.a, sides.shapes_a), undone_b = is_identity(b, sides.b, sides.shapes_b);
+    if (undone_a || undone_b) {
+      const Row none{undone_a ? claim.b : claim.a, {}, {}, {}, DataType::undefined};
+      return undone_a ? same_effect(claim, a, undone_b ? b : none, true) : same_effect(claim, none, b, true);
+    }
+    if (a.nodes.empty() || b.nodes.empty()) return std::nullopt;
+    const bool is_same = a.permutation == b.permutation && a.type == b.type && a.request == b.request;
+    const bool is_known = !a.permutation.empty() || a.type != DataType::undefined || a.request;
+    return is_same && is_known ? same_effect(claim, a, b, false) : std::nullopt;
+  };
+  if (auto found = examine_kind(transposes(sides.a, sides.shapes_a, claim.a), transposes(sides.b, sides.shapes_b, claim.b))) return found;
+  if (auto found = examine_kind(casts(sides.a, claim.a), casts(sides.b, claim.b))) return found;
+  return examine_kind(reshapes(sides.a, claim.a), reshapes(sides.b, claim.b));
+}
+
+// Integers that are dequantized and quantized again.
+namespace {
+
+/// The integers upstream of a DequantizeLinear and a QuantizeLinear by the same scales and zero points; empty where there are none.
+/// x · s / s differs from x by less than half a step, where no product leaves the normal numbers of f32.
+Ref upstream_of_quantizers(Side& side, Ref result, Row& row) {
+  const Node* const there = maker_of(side, result);
+  const Ref between = there != nullptr && there->is("QuantizeLinear") ? side.resolve(side.operand(result, 0)) : Ref();
+  const Node* const back = maker_of(side, between);
+  if (back == nullptr || !back->is("DequantizeLinear") || there->inputs().size() != back->inputs().size()) return {};
+  const Ref integers = side.operand(between, 0);
+  // Zero points have the type of the integers.
+  const Ref zero_there = side.operand(result, 2), zero_back = side.operand(between, 2);
+  const DataType type = zero_back ? side.type_of(zero_back) : side.type_of(integers);
+  const DataType made = zero_there ? side.type_of(zero_there) : DataType::uint8;
+  if (!kIntegerTypes.has(type) || traits(type).bits > 8 || made != type) return {};
+  for (std::size_t i = 1; i < there->inputs().size(); ++i) {
+    const Ref of_there = side.operand(result, i), of_back = side.operand(between, i);
+    const auto a = of_there ? side.contents(of_there) : std::nullopt, b = of_back ? side.contents(of_back) : std::nullopt;
+    const auto apart = a && b ? difference(*a, *b) : std::nullopt;
+    if (!apart || apart->values > 0) return {};
+    constexpr double kLeast = 1e-30, kMost = 1e30;
+    const auto is_usual = [](double scale) { return scale >= kLeast && scale <= kMost; };
+    if (i == 1 && (a->type != DataType::float32 || !std::ranges::all_of(relayout::reals_of(contiguous(a->load())), is_usual))) return {};
+    row.constants.push_back(of_there);
+    row.constants.push_back(of_back);
+  }
+  const AttributeReader of_there(*there, result.call), of_back(*back, between.call);
+  for (const char* const name : {"axis", "block_size"}) {
+    const int64_t otherwise = std::string_view(name) == "axis" ? 1 : 0;
+    if (of_there.integer(name, otherwise) != of_back.integer(name, otherwise)) return {};
+  }
+  if (of_there.integer("precision", 0) != 0 || of_there.integer("output_dtype", 0) != 0 || of_there.is_open() || of_back.is_open())
+    return {};
+  row.nodes = {there, back};
+  return integers;
+}
+
+}  // namespace
+
+Found examine_requantized(Sides& sides, const Claim& claim) {
+  for (const bool is_first : {true, false}) {
+    Row row;
+    const Ref upstream = upstream_of_quantizers(is_first ? sides.a : sides.b, is_first ? claim.a : claim.b, row);
+    if (!upstream) continue;
+    const Node* const other = (is_first ? claim.b : claim.a).value->producer();
+    const Node* const before = upstream.value->producer();
+    // Where both models requantize, their nodes are compared as they stand.
+    const bool is_alone = other == nullptr || before == nullptr || !other->is("QuantizeLinear") || before->is("QuantizeLinear");
+    if (!is_alone) continue;
+    row.base = upstream;
+    const Row none{is_first ? claim.b : claim.a, {}, {}, {}, DataType::undefined};
+    return is_first ? same_effect(claim, row, none, true) : same_effect(claim, none, row, true);
+  }
+  return std::nullopt;
+}
+
+}  // namespace relayout::proof
