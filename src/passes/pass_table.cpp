@@ -54,6 +54,7 @@ constexpr Pass kPasses[] = {
     {"set-dims", "sizes of inputs, and the constants that hold them (--set-dim, --set-shape, --free-dim)", set_dims, changes_dims},
     // Before all that change what nested graphs hold, which is copied as the file has it.
     {"inline-branches", "the graph that an If always takes", inline_branches, simplifies, true},
+    {"inline-loops", "the body of a Loop that runs once, and the first values of one that never runs", inline_loops, simplifies, true},
     // Early, so that dead readers do not block folds. Later passes remove the nodes that they make dead.
     {"remove-unused", "nodes and initializers without a reader", remove_unused, always},
     {"inline-functions", "calls of functions between a BatchNormalization and the operator it folds into", inline_functions, always},

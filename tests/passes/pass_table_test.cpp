@@ -44,7 +44,7 @@ TEST(PassTable, OptionsSelectPasses) {
   EXPECT_EQ(names(options), "remove-unused inline-functions ");
   options.simplify = true;
   EXPECT_EQ(names(options),
-            "inline-branches remove-unused inline-functions remove-identity split-sequences default-operands fold-constants "
+            "inline-branches inline-loops remove-unused inline-functions remove-identity split-sequences default-operands fold-constants "
             "reshape-requests merge-slices merge-equal "
             "product-bias ");
   options.simplify = false;
