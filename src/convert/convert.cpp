@@ -61,6 +61,7 @@ void check(const ConvertOptions& options) {
   };
   need("set-dims", options.rewrite.dims.any(), "--set-dim, --set-shape or --free-dim");
   need("byte-input", !options.rewrite.bytes.names.empty(), "--input-u8");
+  need("byte-output", !options.rewrite.output_bytes.names.empty(), "--output-u8");
   need("rename", !options.rewrite.renames.empty(), "--rename");
   need("strip", options.rewrite.strip.any(), "--strip");
   need("scramble", options.rewrite.scramble.has_value(), "--scramble");

@@ -135,6 +135,7 @@ VerifyResult verify_draft(Model& model, const ConvertResult& result, const Conve
   verification.load = options.load;
   verification.images_last = options.rewrite.export_io || options.rewrite.layout == WeightsLayout::contiguous;
   verification.bytes = options.rewrite.bytes;
+  verification.output_bytes = options.rewrite.output_bytes;
   // Undefined: no precision was requested.
   if (options.rewrite.precision == DataType::float32) {
     verification.allow_interface = verification.allow_interface || options.rewrite.io_precision;

@@ -5,12 +5,11 @@
 //
 // Names stay as they are, but those that another graph of the model has too. What is in a function stays.
 
-#include "base/positions.h"
-#include "model/node.h"
 #include "model/tensor_data.h"
 #include "model/walk.h"
 #include "ops/branches.h"
 #include "ops/constants.h"
+#include "ops/partial_dims.h"
 #include "passes/expansion.h"
 #include "passes/pass.h"
 #include "passes/rewrite.h"

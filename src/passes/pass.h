@@ -150,6 +150,7 @@ void merge_equal(Graph& graph, PassContext& context);
 void product_bias(Graph& graph, PassContext& context);
 void set_dims(Graph& graph, PassContext& context);
 void byte_input(Graph& graph, PassContext& context);
+void byte_output(Graph& graph, PassContext& context);
 void rename(Graph& graph, PassContext& context);
 void share_weights(Graph& graph, PassContext& context);
 void scramble(Graph& graph, PassContext& context);

@@ -26,6 +26,9 @@ bool changes_dims(const PassOptions& options) {
 bool takes_bytes(const PassOptions& options) {
   return !options.bytes.names.empty();
 }
+bool gives_bytes(const PassOptions& options) {
+  return !options.output_bytes.names.empty();
+}
 bool renames(const PassOptions& options) {
   return !options.renames.empty();
 }
@@ -63,6 +66,7 @@ constexpr Pass kPasses[] = {
     {"default-operands", "initial states of zeros, which recurrent operators assume without them", default_operands, simplifies, true},
     // Before the folds, which take its arithmetic into convolutions, and after passes that leave these as the only readers of an input.
     {"byte-input", "inputs that take bytes of images (--input-u8), with the arithmetic on them", byte_input, takes_bytes},
+    {"byte-output", "outputs that give bytes of images (--output-u8), with the arithmetic to them", byte_output, gives_bytes},
     {"fold-batch-norm", "BatchNormalization into Conv, ConvTranspose, Gemm and MatMul on either side", fold_batch_norm, folds},
     // After fold-batch-norm: affines folded together with a BatchNormalization need no match of their own.
     {"fold-affine", "Mul, Add, Sub, Div and Neg by constants per channel into the same operators", fold_affine, folds},

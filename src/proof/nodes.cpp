@@ -12,6 +12,7 @@
 #include "proof/sides.h"
 #include "relayout/graph.h"
 #include "relayout/proof.h"
+#include "relayout/types.h"
 
 namespace relayout::proof {
 namespace {

@@ -8,6 +8,7 @@
 #include "model/node.h"
 #include "model/walk.h"
 #include "ops/body.h"
+#include "ops/branches.h"
 #include "ops/call.h"
 #include "ops/constants.h"
 #include "ops/element_types.h"

@@ -88,6 +88,23 @@ TEST(Exports, LoopsInOnnxRuntime) {
   expect_script("onnxruntime_pairs.py", {folder.path()});
 }
 
+/// An image channels-last and as bytes, from the numbers that ONNX Runtime gives of the original.
+TEST(Exports, BytesInOnnxRuntime) {
+  const test::TemporaryFolder folder;
+  test::write_file(
+      folder / "a.onnx",
+      test::TextModel("g (float[1,3,16,16] x) => (float[1,3,16,16] y) <float[3,3,3,3] W, float[3] B> { y = Conv <pads = [1, 1, 1, "
+                      "1]> (x, W, B) }")
+          .bytes());
+  ConvertOptions options;
+  options.verify = true;
+  options.rewrite.export_io = true;
+  options.rewrite.layout = WeightsLayout::keep;
+  options.rewrite.output_bytes = {.names = {"y"}, .mean = {0.25}, .deviation = {0.5}};
+  ASSERT_TRUE(convert(folder / "a.onnx", folder / "b.onnx", options).written);
+  expect_script("onnxruntime_bytes.py", {folder / "a.onnx", folder / "b.onnx"});
+}
+
 /// Tools that search the initializers for a weight recognize a converted model again once it is converted back.
 TEST(Exports, L100QuantizeAfterLayoutContiguous) {
   const test::TemporaryFolder folder;

@@ -56,6 +56,8 @@ TEST(PassTable, OptionsSelectPasses) {
   EXPECT_EQ(names(options), "remove-unused inline-functions precision export-io ");
   options.bytes.names = {"x"};
   EXPECT_EQ(names(options), "remove-unused inline-functions byte-input precision export-io ");
+  options.output_bytes.names = {"y"};
+  EXPECT_EQ(names(options), "remove-unused inline-functions byte-input byte-output precision export-io ");
 }
 
 TEST(RewriteDriver, ErrorsNamePassAndNode) {

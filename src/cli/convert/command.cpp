@@ -61,19 +61,13 @@ void check_passes(const OptionSet& options, const ConvertRequest& request) {
   };
   std::vector<std::string_view> layout = {"conv-weights-layout"};
   if (request.layout == "contiguous") layout.insert(layout.end(), {"export-io", "export-transposes"});
-  const std::vector<Concern> concerns = {{"--layout", layout},
-                                         {"--include-1d", {"conv-weights-layout"}},
-                                         {"--precision", {"precision"}},
-                                         {"--set-dim", {"set-dims"}},
-                                         {"--set-shape", {"set-dims"}},
-                                         {"--free-dim", {"set-dims"}},
-                                         {"--input-u8", {"byte-input"}},
-                                         {"--rename", {"rename"}},
-                                         {"--share-weights", {"share-weights"}},
-                                         {"--scramble", {"scramble"}},
-                                         {"--strip", {"strip"}},
-                                         {"--io", {"export-io"}},
-                                         {"--emit", {"export-transposes"}}};
+  const std::vector<Concern> concerns = {{"--layout", layout},           {"--include-1d", {"conv-weights-layout"}},
+                                         {"--precision", {"precision"}}, {"--set-dim", {"set-dims"}},
+                                         {"--set-shape", {"set-dims"}},  {"--free-dim", {"set-dims"}},
+                                         {"--input-u8", {"byte-input"}}, {"--output-u8", {"byte-output"}},
+                                         {"--rename", {"rename"}},       {"--share-weights", {"share-weights"}},
+                                         {"--scramble", {"scramble"}},   {"--strip", {"strip"}},
+                                         {"--io", {"export-io"}},        {"--emit", {"export-transposes"}}};
   const std::vector<std::string>&passes = request.options.passes, &skipped = request.options.skip;
   const auto runs = [&](std::string_view pass) {
     if (pass == "conv-weights-layout" && request.layout == "keep") return false;
@@ -119,6 +113,7 @@ void declare_passes(OptionSet& options, ConvertRequest& request) {
   options.text("--io", "nhwc[:NAME,...]", request.io, "take and give images, or the named inputs and outputs, channels-last");
   declare_byte_options(options, request.pixels, kConverts);
   declare_mean_options(options, request.pixels, kConverts, {"--input-u8"});
+  declare_byte_outputs(options, request.output_pixels, kConverts);
   options.choice("--emit", {"transposes"}, request.emit, "write the borders of the layout plan as Transposes, which other runtimes cancel");
   options.choice("--when", {"auto", "always", "never"}, request.when, "plan convolutions channels-last; auto (default): where it pays")
       .needs({"--emit"});

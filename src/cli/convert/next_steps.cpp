@@ -43,6 +43,7 @@ std::optional<VerifyNeeds> verify_needs(const ConvertRequest& request, const Con
     if (is_port && renamed != request.options.rewrite.renames.end()) needs.renames.insert(*renamed);
   }
   if (is_done(result, "byte-input")) needs.bytes = request.options.rewrite.bytes;
+  if (is_done(result, "byte-output")) needs.output_bytes = request.options.rewrite.output_bytes;
   return needs;
 }
 
@@ -52,8 +53,10 @@ CommandWords verify_words(const VerifyNeeds& needs) {
   if (!needs.precision.empty()) words.insert(words.end(), {"--precision", needs.precision});
   for (const auto& [from, to] : needs.renames)
     words.insert(words.end(), {"--rename", shell_word(std::string(from).append("=").append(to))});
-  const std::vector<std::string> bytes = arguments_of(needs.bytes);
-  words.insert(words.end(), bytes.begin(), bytes.end());
+  for (const std::vector<std::string>& bytes :
+       {arguments_of(needs.bytes, "--", "--input-u8"), arguments_of(needs.output_bytes, "--output-", "--output-u8")}) {
+    words.insert(words.end(), bytes.begin(), bytes.end());
+  }
   if (needs.images_last) words.insert(words.end(), {"--io", "nhwc"});
   if (needs.other_types) words.emplace_back("--allow-interface");
   if (needs.newer_opset) words.emplace_back("--allow-newer-opset");
@@ -140,6 +143,7 @@ void ResultsToVerify::add(const ConvertRequest& request, const ConvertJob& job, 
   if (!needs->precision.empty()) needs_.precision = needs->precision;
   needs_.renames.insert(needs->renames.begin(), needs->renames.end());
   if (!needs->bytes.names.empty()) needs_.bytes = needs->bytes;
+  if (!needs->output_bytes.names.empty()) needs_.output_bytes = needs->output_bytes;
   needs_.images_last = needs_.images_last || needs->images_last;
   needs_.other_types = needs_.other_types || needs->other_types;
   needs_.newer_opset = needs_.newer_opset || needs->newer_opset;
