@@ -42,6 +42,7 @@ struct PassOptions {
   WeightsLayout layout = WeightsLayout::channels_last;
   bool include_1d = false;                        ///< reorder weights of 1-D convolutions, too
   bool export_io = false;                         ///< make graph inputs and outputs channels-last
+  bool undo_io = false;                           ///< take back what `export_io`, `bytes` and `output_bytes` did to the file
   std::vector<std::string> io_names = {};         ///< inputs and outputs for `export_io`; empty: all images
   bool export_transposes = false;                 ///< write the borders of the layout plan into the model as Transposes
   LayoutChoice choice = LayoutChoice::automatic;  ///< choice of that plan

@@ -35,27 +35,18 @@ constexpr int64_t kBroadcasting = 7;  ///< first opset whose arithmetic repeats 
 constexpr int64_t kRounding = 11;     ///< first opset with Round, and with a Clip whose limits are operands
 constexpr int64_t kColors = 3;
 
-/// −mean / scale: what is added to bytes.
-std::vector<double> shifts_of(const ByteImages& bytes) {
-  std::vector<double> out = bytes.mean;
-  for (double& value : out) value = -value / bytes.scale;
-  return out;
-}
-
-/// scale / deviation: by what they are multiplied then.
-std::vector<double> factors_of(const ByteImages& bytes) {
-  std::vector<double> out = bytes.deviation;
-  for (double& value : out) value = bytes.scale / value;
-  return out.empty() ? std::vector<double>{bytes.scale} : out;
+bool are_all(const std::vector<double>& values, double wanted) {
+  return std::ranges::all_of(values, [&](double value) { return value == wanted; });
 }
 
 class BytePortReader {
  public:
-  BytePortReader(const Graph& graph, const ByteImages& bytes, const std::string& name, ByteSide side)
+  BytePortReader(const Graph& graph, const ByteImages& bytes, const std::string& name, ByteSide side, DataType type)
       : graph_(graph),
         bytes_(bytes),
         name_(name),
         is_input_(side == ByteSide::input),
+        type_(type),
         place_(escape(graph.model().name()) + (is_input_ ? ": --input-u8 " : ": --output-u8 ") + quote(name)) {}
 
   [[nodiscard]] BytePort read() const {
@@ -66,12 +57,7 @@ class BytePortReader {
     if (!is_input_ && (is_output_elsewhere(value) || value.output_count() > 1)) refuse("it is an output in two places");
     const auto declared = value.declared();
     if (!declared) refuse("it is no tensor of a declared type");
-    if (declared->type == DataType::uint8) refuse(is_input_ ? "it takes bytes already" : "it gives bytes already");
-    if (declared->type != DataType::float32) {
-      const bool is_short = declared->type == DataType::float16 || declared->type == DataType::bfloat16;
-      refuse("it is " + std::string(name_of(declared->type)) + ", and only f32 is computed " + (is_input_ ? "from" : "to") + " bytes" +
-             (is_short ? " (convert --precision fp32 --io-precision makes it f32)" : ""));
-    }
+    check_type(declared->type);
     const int64_t least = is_input_ ? kBroadcasting : kRounding;
     if (graph_.opset("") < least) {
       refuse("opset " + std::to_string(graph_.opset("")) + " is below " + std::to_string(least) + " (convert --opset moves it)");
@@ -98,7 +84,16 @@ class BytePortReader {
       if (value->name() == name_) return *value;
       names.push_back(value->name());
     }
-    fail(ErrorKind::usage, place_ + ": the model has no such " + (is_input_ ? "input" : "output") + did_you_mean(name_, names));
+    fail(ErrorKind::usage, place_ + ": the model has no such " + (is_input_ ? "input" : "output"), did_you_mean(name_, names));
+  }
+
+  void check_type(DataType type) const {
+    if (type == type_) return;
+    if (type_ == DataType::uint8) refuse("it is " + std::string(name_of(type)) + ", no bytes that --undo-io could make numbers of");
+    if (type == DataType::uint8) refuse(is_input_ ? "it takes bytes already" : "it gives bytes already");
+    const bool is_short = type == DataType::float16 || type == DataType::bfloat16;
+    refuse("it is " + std::string(name_of(type)) + ", and only f32 is computed " + (is_input_ ? "from" : "to") + " bytes" +
+           (is_short ? " (convert --precision fp32 --io-precision makes it f32)" : ""));
   }
 
   /// As pictures are read: channels come first, or last if only that dim may be theirs.
@@ -121,17 +116,17 @@ class BytePortReader {
   void check_numbers() const {
     const auto is_held = [](double value) { return std::isfinite(rounded(DataType::float32, value)); };
     const auto is_factor = [&](double value) { return is_held(value) && std::fabs(value) >= smallest_normal(DataType::float32); };
-    const auto is_inverse = [&](double value) { return is_factor(value) && is_factor(1 / value); };
-    const std::vector<double> factors = factors_of(bytes_);
-    const bool are_factors = is_input_ ? std::ranges::all_of(factors, is_factor) : std::ranges::all_of(factors, is_inverse);
-    if (!are_factors) refuse(option("scale") + " by " + option("std") + " leaves the range of f32");
-    if (!std::ranges::all_of(shifts_of(bytes_), is_held)) refuse(option("mean") + " by " + option("scale") + " leaves the range of f32");
+    for (const ByteArithmetic& one : {bytes_to_numbers(bytes_), numbers_to_bytes(bytes_)}) {
+      if (!std::ranges::all_of(one.factors, is_factor)) refuse(option("scale") + " by " + option("std") + " leaves the range of f32");
+      if (!std::ranges::all_of(one.shifts, is_held)) refuse(option("mean") + " by " + option("scale") + " leaves the range of f32");
+    }
   }
 
   const Graph& graph_;
   const ByteImages& bytes_;
   const std::string& name_;
   bool is_input_;
+  DataType type_;
   std::string place_;
 };
 
@@ -229,14 +224,10 @@ void reverse_weight(Node& convolution, PassContext& context) {
   set_constant_input(convolution, 1, from_doubles(weight.type, weight.dims, values), {}, context);
 }
 
-bool all_equal(const std::vector<double>& values, double wanted) {
-  return std::ranges::all_of(values, [&](double value) { return value == wanted; });
-}
-
 void compute_in_front(Graph& graph, const BytePort& input, PassContext& context) {
   const ByteImages& bytes = context.options.bytes;
   FrontNodes front(graph, input);
-  std::vector<double> shifts = shifts_of(bytes), factors = factors_of(bytes);
+  auto [factors, shifts] = bytes_to_numbers(bytes);
   if (bytes.swaps_channels) {
     const std::vector<Node*> readers = reversible_readers(input, context);
     for (Node* const reader : readers) reverse_weight(*reader, context);
@@ -248,15 +239,33 @@ void compute_in_front(Graph& graph, const BytePort& input, PassContext& context)
     }
   }
   front.cast(DataType::float32);
-  if (!all_equal(shifts, 0)) front.compute("Add", "shift", DataType::float32, shifts);
-  if (!all_equal(factors, 1)) front.compute("Mul", "factor", DataType::float32, factors);
+  if (!shifts.empty()) front.compute("Add", "shift", DataType::float32, shifts);
+  if (!factors.empty()) front.compute("Mul", "factor", DataType::float32, factors);
   front.finish();
 }
 
 }  // namespace
 
-BytePort find_byte_port(const Graph& graph, const ByteImages& bytes, const std::string& name, ByteSide side) {
-  return BytePortReader(graph, bytes, name, side).read();
+BytePort find_byte_port(const Graph& graph, const ByteImages& bytes, const std::string& name, ByteSide side, DataType type) {
+  return BytePortReader(graph, bytes, name, side, type).read();
+}
+
+ByteArithmetic bytes_to_numbers(const ByteImages& bytes) {
+  ByteArithmetic out{bytes.deviation.empty() ? std::vector<double>{1} : bytes.deviation, bytes.mean};
+  for (double& value : out.factors) value = bytes.scale / value;
+  for (double& value : out.shifts) value = -value / bytes.scale;
+  if (are_all(out.factors, 1)) out.factors.clear();
+  if (are_all(out.shifts, 0)) out.shifts.clear();
+  return out;
+}
+
+ByteArithmetic numbers_to_bytes(const ByteImages& bytes) {
+  ByteArithmetic out{bytes.deviation.empty() ? std::vector<double>{1} : bytes.deviation, bytes.mean};
+  for (double& value : out.factors) value /= bytes.scale;
+  for (double& value : out.shifts) value /= bytes.scale;
+  if (are_all(out.factors, 1)) out.factors.clear();
+  if (are_all(out.shifts, 0)) out.shifts.clear();
+  return out;
 }
 
 void compute_from_bytes(Graph& graph, const ByteImages& bytes) {

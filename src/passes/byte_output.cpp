@@ -85,29 +85,11 @@ class BackNodes {
   Value* last_;
 };
 
-/// What the numbers are multiplied by: deviation / scale.
-std::vector<double> output_factors(const ByteImages& bytes) {
-  std::vector<double> out = bytes.deviation.empty() ? std::vector<double>{1} : bytes.deviation;
-  for (double& value : out) value /= bytes.scale;
-  return out;
-}
-
-/// What is added then: mean / scale.
-std::vector<double> output_shifts(const ByteImages& bytes) {
-  std::vector<double> out = bytes.mean;
-  for (double& value : out) value /= bytes.scale;
-  return out;
-}
-
-bool are_all(const std::vector<double>& values, double wanted) {
-  return std::ranges::all_of(values, [&](double value) { return value == wanted; });
-}
-
 void compute_behind(Graph& graph, const BytePort& output, const ByteImages& bytes) {
-  const std::vector<double> factors = output_factors(bytes), shifts = output_shifts(bytes);
+  const auto [factors, shifts] = numbers_to_bytes(bytes);
   BackNodes back(graph, output);
-  if (!are_all(factors, 1)) back.compute("Mul", "factor", DataType::float32, factors);
-  if (!are_all(shifts, 0)) back.compute("Add", "shift", DataType::float32, shifts);
+  if (!factors.empty()) back.compute("Mul", "factor", DataType::float32, factors);
+  if (!shifts.empty()) back.compute("Add", "shift", DataType::float32, shifts);
   back.finish(DataType::float32, bytes.swaps_channels);
 }
 

@@ -151,6 +151,7 @@ void product_bias(Graph& graph, PassContext& context);
 void set_dims(Graph& graph, PassContext& context);
 void byte_input(Graph& graph, PassContext& context);
 void byte_output(Graph& graph, PassContext& context);
+void undo_io(Graph& graph, PassContext& context);
 void rename(Graph& graph, PassContext& context);
 void share_weights(Graph& graph, PassContext& context);
 void scramble(Graph& graph, PassContext& context);

@@ -102,7 +102,12 @@ TEST(Exports, BytesInOnnxRuntime) {
   options.rewrite.layout = WeightsLayout::keep;
   options.rewrite.output_bytes = {.names = {"y"}, .mean = {0.25}, .deviation = {0.5}};
   ASSERT_TRUE(convert(folder / "a.onnx", folder / "b.onnx", options).written);
-  expect_script("onnxruntime_bytes.py", {folder / "a.onnx", folder / "b.onnx"});
+  options.rewrite.export_io = false;
+  options.rewrite.undo_io = true;
+  const ConvertResult undone = convert(folder / "b.onnx", folder / "undone.onnx", options);
+  ASSERT_TRUE(undone.written);
+  EXPECT_TRUE(undone.verification && undone.verification->outcome == Outcome::same);
+  expect_script("onnxruntime_bytes.py", {folder / "a.onnx", folder / "b.onnx", folder / "undone.onnx"});
 }
 
 /// Tools that search the initializers for a weight recognize a converted model again once it is converted back.

@@ -58,6 +58,9 @@ TEST(PassTable, OptionsSelectPasses) {
   EXPECT_EQ(names(options), "remove-unused inline-functions byte-input precision export-io ");
   options.output_bytes.names = {"y"};
   EXPECT_EQ(names(options), "remove-unused inline-functions byte-input byte-output precision export-io ");
+  options.export_io = false;
+  options.undo_io = true;
+  EXPECT_EQ(names(options), "remove-unused inline-functions undo-io precision ");
 }
 
 TEST(RewriteDriver, ErrorsNamePassAndNode) {

@@ -61,13 +61,21 @@ void check_passes(const OptionSet& options, const ConvertRequest& request) {
   };
   std::vector<std::string_view> layout = {"conv-weights-layout"};
   if (request.layout == "contiguous") layout.insert(layout.end(), {"export-io", "export-transposes"});
-  const std::vector<Concern> concerns = {{"--layout", layout},           {"--include-1d", {"conv-weights-layout"}},
-                                         {"--precision", {"precision"}}, {"--set-dim", {"set-dims"}},
-                                         {"--set-shape", {"set-dims"}},  {"--free-dim", {"set-dims"}},
-                                         {"--input-u8", {"byte-input"}}, {"--output-u8", {"byte-output"}},
-                                         {"--rename", {"rename"}},       {"--share-weights", {"share-weights"}},
-                                         {"--scramble", {"scramble"}},   {"--strip", {"strip"}},
-                                         {"--io", {"export-io"}},        {"--emit", {"export-transposes"}}};
+  const std::vector<Concern> concerns = {{"--layout", layout},
+                                         {"--include-1d", {"conv-weights-layout"}},
+                                         {"--precision", {"precision"}},
+                                         {"--set-dim", {"set-dims"}},
+                                         {"--set-shape", {"set-dims"}},
+                                         {"--free-dim", {"set-dims"}},
+                                         {"--input-u8", {"byte-input", "undo-io"}},
+                                         {"--output-u8", {"byte-output", "undo-io"}},
+                                         {"--undo-io", {"undo-io"}},
+                                         {"--rename", {"rename"}},
+                                         {"--share-weights", {"share-weights"}},
+                                         {"--scramble", {"scramble"}},
+                                         {"--strip", {"strip"}},
+                                         {"--io", {"export-io"}},
+                                         {"--emit", {"export-transposes"}}};
   const std::vector<std::string>&passes = request.options.passes, &skipped = request.options.skip;
   const auto runs = [&](std::string_view pass) {
     if (pass == "conv-weights-layout" && request.layout == "keep") return false;
@@ -114,6 +122,10 @@ void declare_passes(OptionSet& options, ConvertRequest& request) {
   declare_byte_options(options, request.pixels, kConverts);
   declare_mean_options(options, request.pixels, kConverts, {"--input-u8"});
   declare_byte_outputs(options, request.output_pixels, kConverts);
+  options
+      .flag("--undo-io", passes.undo_io,
+            "bring inputs and outputs back as they were before --io nhwc, and before --input-u8 and --output-u8 of these names and numbers")
+      .excludes({"--io", "--swap-channels", "--output-swap-channels"});
   options.choice("--emit", {"transposes"}, request.emit, "write the borders of the layout plan as Transposes, which other runtimes cancel");
   options.choice("--when", {"auto", "always", "never"}, request.when, "plan convolutions channels-last; auto (default): where it pays")
       .needs({"--emit"});

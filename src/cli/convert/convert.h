@@ -83,6 +83,7 @@ struct VerifyNeeds {
   std::string precision = {};  ///< fp16 or bf16
   std::map<std::string, std::string> renames = {};
   ByteImages bytes = {}, output_bytes = {};
+  bool is_undone = false;  ///< the result is the original of the file that was given
   bool images_last = false, other_types = false, newer_opset = false;
 };
 

@@ -34,7 +34,8 @@ std::optional<VerifyNeeds> verify_needs(const ConvertRequest& request, const Con
   if (!result.written || result.verification || !can_be_named(request, job)) return std::nullopt;
   // A model for other sizes has no original, and one with other weights computes something else.
   if (!request.set_shapes.empty() || is_done(result, "scramble")) return std::nullopt;
-  VerifyNeeds needs{.images_last = is_done(result, "export-io"), .newer_opset = request.options.load.allow_newer_opset};
+  VerifyNeeds needs{.images_last = is_done(result, "export-io") || is_done(result, "undo-io"),
+                    .newer_opset = request.options.load.allow_newer_opset};
   if (is_done(result, "precision") && request.precision != "fp32") needs.precision = request.precision;
   needs.other_types = (request.options.rewrite.io_precision && request.precision == "fp32") || !request.set_dims.empty();
   for (const Finding& finding : result.findings) {
@@ -42,8 +43,9 @@ std::optional<VerifyNeeds> verify_needs(const ConvertRequest& request, const Con
     const bool is_port = finding.pass == "rename" && finding.op_type != "dim";
     if (is_port && renamed != request.options.rewrite.renames.end()) needs.renames.insert(*renamed);
   }
-  if (is_done(result, "byte-input")) needs.bytes = request.options.rewrite.bytes;
-  if (is_done(result, "byte-output")) needs.output_bytes = request.options.rewrite.output_bytes;
+  needs.is_undone = is_done(result, "undo-io");
+  if (is_done(result, "byte-input") || needs.is_undone) needs.bytes = request.options.rewrite.bytes;
+  if (is_done(result, "byte-output") || needs.is_undone) needs.output_bytes = request.options.rewrite.output_bytes;
   return needs;
 }
 
@@ -130,7 +132,10 @@ NextSteps next_steps(const ConvertRequest& request, const ConvertJob& job, const
     next.undo =
         undo_command(job.output, {.keeps_io = request.options.rewrite.export_io, .newer_opset = request.options.load.allow_newer_opset});
   }
-  if (const auto needs = verify_needs(request, job, result)) next.verify = verify_command(job.input, job.output, *needs);
+  if (const auto needs = verify_needs(request, job, result)) {
+    // Bytes are computed from numbers: those of the result.
+    next.verify = needs->is_undone ? verify_command(job.output, job.input, *needs) : verify_command(job.input, job.output, *needs);
+  }
   if (!request.set_shapes.empty() && !result.verification)
     next.note = "The original has other dims: the same command with --verify compares both at these.";
   return next;
@@ -138,7 +143,7 @@ NextSteps next_steps(const ConvertRequest& request, const ConvertJob& job, const
 
 void ResultsToVerify::add(const ConvertRequest& request, const ConvertJob& job, const ConvertResult& result) {
   const auto needs = verify_needs(request, job, result);
-  if (!needs) return;
+  if (!needs || needs->is_undone) return;
   done_.push_back(job);
   if (!needs->precision.empty()) needs_.precision = needs->precision;
   needs_.renames.insert(needs->renames.begin(), needs->renames.end());
