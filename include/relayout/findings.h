@@ -38,6 +38,11 @@ enum class Reason : uint8_t {
   quantized,
   rank_unknown,
   too_large,
+  // Graphs inside nodes.
+  runs_again,    ///< or as often as data say
+  not_movable,   ///< in a function, of IR before 4, or with constants, names or types that cannot move
+  dims_unknown,  ///< of an empty result
+  file_grows,
   // Layout.
   already_channels_last,
   both_layouts,  ///< one input channel per group, or all kernel dims 1

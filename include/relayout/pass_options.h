@@ -20,8 +20,8 @@ struct DimEdits {
   [[nodiscard]] bool any() const noexcept { return !sizes.empty() || !shapes.empty() || !free.empty(); }
 };
 
-/// Inputs of images that take bytes, of which (byte · scale − mean) / deviation is what the model was made for.
-struct ByteInputs {
+/// Inputs or outputs of images that are bytes, where (byte · scale − mean) / deviation is what the model was made for.
+struct ByteImages {
   std::vector<std::string> names = {};
   std::vector<double> mean = {}, deviation = {};  ///< for all channels or for each, in the model's order; empty: 0 and 1
   double scale = 1.0 / 255;
@@ -42,6 +42,7 @@ struct PassOptions {
   WeightsLayout layout = WeightsLayout::channels_last;
   bool include_1d = false;                        ///< reorder weights of 1-D convolutions, too
   bool export_io = false;                         ///< make graph inputs and outputs channels-last
+  bool undo_io = false;                           ///< take back what `export_io`, `bytes` and `output_bytes` did to the file
   std::vector<std::string> io_names = {};         ///< inputs and outputs for `export_io`; empty: all images
   bool export_transposes = false;                 ///< write the borders of the layout plan into the model as Transposes
   LayoutChoice choice = LayoutChoice::automatic;  ///< choice of that plan
@@ -49,7 +50,8 @@ struct PassOptions {
   DataType precision = DataType::undefined;  ///< type to compute in: float16, bfloat16, or float32 instead of both; undefined: unchanged
   bool io_precision = false;                 ///< apply `precision` to graph inputs and outputs, too
   DimEdits dims = {};                        ///< sizes of inputs to set, or to make free
-  ByteInputs bytes = {};                     ///< inputs that take bytes of images instead of numbers
+  ByteImages bytes = {};                     ///< inputs that take bytes of images instead of numbers
+  ByteImages output_bytes = {};              ///< outputs that give bytes of images instead of numbers
   std::map<std::string, std::string> renames = {};   ///< new names of inputs, outputs and free dims
   Annotations strip = {};                            ///< annotations to remove
   bool share_weights = false;                        ///< store equal initializers once

@@ -60,7 +60,8 @@ struct VerifyOptions : InputOptions {
   bool allow_inconclusive = false;
   std::set<std::string, std::less<>> allow;  ///< doubts, by name, that do not fail a run: see doubt_names()
   bool images_last = false;                  ///< one model has channels-last image inputs and outputs, as written by convert --io nhwc
-  ByteInputs bytes;                          ///< b takes bytes, as written by convert --input-u8: a gets the numbers computed from them
+  ByteImages bytes;                          ///< b takes bytes, as written by convert --input-u8: a gets the numbers computed from them
+  ByteImages output_bytes;                   ///< b gives bytes, as written by convert --output-u8: those of a's numbers are compared
   bool run_identical = false;                ///< execute even when both files are identical
   bool digests = false;                      ///< put the SHA-256 of both files in the result
   /// Seconds of processor time beyond which runs that may be left out are; unset: a number of runs or of seconds, whichever is more.

@@ -51,6 +51,11 @@ void check(const ConvertOptions& options) {
   if (options.rewrite.layout == WeightsLayout::contiguous && (options.rewrite.export_io || options.rewrite.export_transposes)) {
     fail(ErrorKind::usage, "--layout contiguous reverts --io and --emit; they exclude each other");
   }
+  const PassOptions& passes = options.rewrite;
+  if (passes.undo_io && passes.export_io) fail(ErrorKind::usage, "--undo-io reverts --io; they exclude each other");
+  if (passes.undo_io && (passes.bytes.swaps_channels || passes.output_bytes.swaps_channels)) {
+    fail(ErrorKind::usage, "--undo-io does not bring exchanged channels back");
+  }
   const bool has_type = options.rewrite.precision != DataType::undefined;
   if (options.rewrite.io_precision && !has_type) fail(ErrorKind::usage, "--io-precision needs --precision");
   if (contains(options.passes, "precision") && !has_type) {
@@ -61,6 +66,8 @@ void check(const ConvertOptions& options) {
   };
   need("set-dims", options.rewrite.dims.any(), "--set-dim, --set-shape or --free-dim");
   need("byte-input", !options.rewrite.bytes.names.empty(), "--input-u8");
+  need("byte-output", !options.rewrite.output_bytes.names.empty(), "--output-u8");
+  need("undo-io", options.rewrite.undo_io, "--undo-io");
   need("rename", !options.rewrite.renames.empty(), "--rename");
   need("strip", options.rewrite.strip.any(), "--strip");
   need("scramble", options.rewrite.scramble.has_value(), "--scramble");

@@ -27,7 +27,8 @@ struct Draft {
   VerifyOptions verification;
 
   [[nodiscard]] VerifyResult against(const std::filesystem::path& other, const VerifyOptions& how) const {
-    return verify(other, file, how);
+    // What was bytes is compared with bytes of the numbers that the result has instead.
+    return options->rewrite.undo_io ? verify(file, other, how) : verify(other, file, how);
   }
   [[nodiscard]] bool is_same(const VerifyResult& result) const { return exit_code(result, options->verification.allow_inconclusive) == 0; }
   /// The original with other sizes.
@@ -133,8 +134,9 @@ VerifyResult verify_draft(Model& model, const ConvertResult& result, const Conve
   save(model, draft.file, saving);
   VerifyOptions& verification = draft.verification;
   verification.load = options.load;
-  verification.images_last = options.rewrite.export_io || options.rewrite.layout == WeightsLayout::contiguous;
+  verification.images_last = options.rewrite.export_io || options.rewrite.undo_io || options.rewrite.layout == WeightsLayout::contiguous;
   verification.bytes = options.rewrite.bytes;
+  verification.output_bytes = options.rewrite.output_bytes;
   // Undefined: no precision was requested.
   if (options.rewrite.precision == DataType::float32) {
     verification.allow_interface = verification.allow_interface || options.rewrite.io_precision;
@@ -159,10 +161,11 @@ VerifyResult verify_draft(Model& model, const ConvertResult& result, const Conve
     if (freed.any()) original = draft.copy(freed);
   }
   VerifyResult out = draft.against(original, verification);
-  out.a = result.input.string();
+  const bool is_turned = options.rewrite.undo_io;
+  out.a = (is_turned ? result.output : result.input).string();
   if (freed.any()) name_old_sizes(source->graph(), freed, out);
   if (!dims.free.empty() && draft.is_same(out)) out = verify_sizes(draft, source->graph(), std::move(out));
-  out.b = result.output.string();
+  out.b = (is_turned ? result.input : result.output).string();
   return out;
 }
 

@@ -1,4 +1,4 @@
-// Decides which graph an If always takes, from its condition or from ranks that later nodes refuse.
+// Decides which graph an If always takes, from its condition or from ranks that later nodes refuse, and how often a Loop runs.
 //
 //     a = If (c) <then_branch = t () => (p) { p = Unsqueeze (x, 0) }, else_branch = e () => (q) { q = Identity (x) }>
 //     y = LSTM (a, …)                  x has three dims, and an LSTM reads three: c is false wherever this runs
@@ -214,6 +214,34 @@ Ranks Branches::accepted_by(const Node& node, std::size_t index, int depth) {
     return raises ? lowered(after, *axes) : raised(after, *axes);
   }
   return keeps_dims(node) ? accepted(*node.output(0), depth + 1) : kAny;
+}
+
+// Loops.
+namespace {
+
+/// The one element of a constant of this type.
+template <class T>
+std::optional<T> one_element(const Value& value, DataType type, Constants& constants) {
+  const auto found = constants.value(value);
+  if (!found || found->type() != type || found->element_count() != 1) return std::nullopt;
+  return *contiguous(*found).data<T>();
+}
+
+}  // namespace
+
+std::optional<int64_t> runs_of_loop(const Node& node, Constants& constants) {
+  const Graph* const body = node.subgraph("body");
+  if (!node.is("Loop") || !node.domain().empty() || body == nullptr || body->outputs().empty()) return std::nullopt;
+  const auto holds = [&](const Value* condition) {
+    return condition != nullptr ? one_element<bool>(*condition, DataType::boolean, constants) : true;
+  };
+  const auto most =
+      node.input(0) != nullptr ? one_element<int64_t>(*node.input(0), DataType::int64, constants) : std::numeric_limits<int64_t>::max();
+  const std::optional<bool> starts = holds(node.input(1));
+  if ((most && *most <= 0) || (starts && !*starts)) return 0;
+  if (!most || !starts) return std::nullopt;
+  const bool ends = *most == 1 || holds(body->outputs()[0]) == std::optional(false);
+  return ends ? std::optional<int64_t>(1) : std::nullopt;
 }
 
 }  // namespace relayout

@@ -38,4 +38,7 @@ class Branches {
   int steps_ = 0, nesting_ = 0;  ///< of the decision under way, and how many it is within: ways through Ifs multiply
 };
 
+/// How often a Loop runs its body: 0 or 1 where constants decide that; nothing for more, where it is not certain, and for other nodes.
+[[nodiscard]] std::optional<int64_t> runs_of_loop(const Node& node, Constants& constants);
+
 }  // namespace relayout

@@ -115,9 +115,12 @@ std::optional<Reason> why_never_evaluated(const Node& node, const Op* kernel) {
   return draws || kernel->traits.has(Trait::costly) ? std::optional(Reason::not_constant) : std::nullopt;
 }
 
-/// Sources are most of the values of a model. An answer from the file costs no more than a look-up.
+/// Sources are most of the values of a model. An answer from the file costs no more than a look-up. An input of a graph within a node may
+/// have contents that are assumed.
 bool is_cheap_source(const Value& value) {
-  return value.producer() == nullptr && (value.initializer() == nullptr || value.initializer()->data);
+  if (value.producer() != nullptr) return false;
+  if (value.initializer() == nullptr) return !value.is_input() || value.graph().owner() == nullptr;
+  return value.initializer()->data != nullptr;
 }
 
 /// The variant of Constants::find().
@@ -189,6 +192,10 @@ std::variant<std::shared_ptr<const Constant>, NotConstant> known(Answer answer) 
 
 std::optional<Reason> why_never_evaluated(const Node& node) {
   return why_never_evaluated(node, find_kernel(node));
+}
+
+void Constants::assume(const Value& input, const Tensor& contents) {
+  known_.insert_or_assign(&input, known(constant_of(contents)));
 }
 
 void Constants::forget(const Value& value) {

@@ -127,6 +127,8 @@ class Constants {
   [[nodiscard]] PartialDims dims(const Value& value);
   /// Small contents, where they are certain.
   [[nodiscard]] std::optional<PartialContents> contents(const Value& value) { return certain_.contents(value, *this); }
+  /// From now on, this input of a graph within a node has these contents.
+  void assume(const Value& input, const Tensor& contents);
   void forget(const Value& value);
   void clear();
 

@@ -32,52 +32,43 @@ namespace relayout::passes {
 namespace {
 
 constexpr int64_t kBroadcasting = 7;  ///< first opset whose arithmetic repeats operands along dims of 1
+constexpr int64_t kRounding = 11;     ///< first opset with Round, and with a Clip whose limits are operands
 constexpr int64_t kColors = 3;
 
-/// −mean / scale: what is added to bytes.
-std::vector<double> shifts_of(const ByteInputs& bytes) {
-  std::vector<double> out = bytes.mean;
-  for (double& value : out) value = -value / bytes.scale;
-  return out;
+bool are_all(const std::vector<double>& values, double wanted) {
+  return std::ranges::all_of(values, [&](double value) { return value == wanted; });
 }
 
-/// scale / deviation: by what they are multiplied then.
-std::vector<double> factors_of(const ByteInputs& bytes) {
-  std::vector<double> out = bytes.deviation;
-  for (double& value : out) value = bytes.scale / value;
-  return out.empty() ? std::vector<double>{bytes.scale} : out;
-}
-
-/// An input that can take bytes.
-struct ByteInput {
-  Value* value = nullptr;
-  std::size_t rank = 0, axis = 0;  ///< of the channels
-};
-
-class ByteInputReader {
+class BytePortReader {
  public:
-  ByteInputReader(const Graph& graph, const ByteInputs& bytes, const std::string& name)
-      : graph_(graph), bytes_(bytes), name_(name), place_(escape(graph.model().name()) + ": --input-u8 " + quote(name)) {}
+  BytePortReader(const Graph& graph, const ByteImages& bytes, const std::string& name, ByteSide side, DataType type)
+      : graph_(graph),
+        bytes_(bytes),
+        name_(name),
+        is_input_(side == ByteSide::input),
+        type_(type),
+        place_(escape(graph.model().name()) + (is_input_ ? ": --input-u8 " : ": --output-u8 ") + quote(name)) {}
 
-  [[nodiscard]] ByteInput read() const {
-    Value& value = input();
-    if (value.initializer() != nullptr) refuse("it has a default, which is not made of bytes");
-    if (value.is_output()) refuse("it is an output too");
+  [[nodiscard]] BytePort read() const {
+    Value& value = port();
+    if (value.initializer() != nullptr) refuse(is_input_ ? "it has a default, which is not made of bytes" : "it is a constant");
+    if (is_input_ && value.is_output()) refuse("it is an output too");
+    if (!is_input_ && value.producer() == nullptr) refuse("it is an input too");
+    if (!is_input_ && (is_output_elsewhere(value) || value.output_count() > 1)) refuse("it is an output in two places");
     const auto declared = value.declared();
     if (!declared) refuse("it is no tensor of a declared type");
-    if (declared->type == DataType::uint8) refuse("it takes bytes already");
-    if (declared->type != DataType::float32) {
-      const bool is_short = declared->type == DataType::float16 || declared->type == DataType::bfloat16;
-      refuse("it is " + std::string(name_of(declared->type)) + ", and only f32 is computed from bytes" +
-             (is_short ? " (convert --precision fp32 --io-precision makes it f32)" : ""));
+    check_type(declared->type);
+    const int64_t least = is_input_ ? kBroadcasting : kRounding;
+    if (graph_.opset("") < least) {
+      refuse("opset " + std::to_string(graph_.opset("")) + " is below " + std::to_string(least) + " (convert --opset moves it)");
     }
-    if (graph_.opset("") < kBroadcasting) refuse("opset " + std::to_string(graph_.opset("")) + " is below 7 (convert --opset moves it)");
-    const ByteInput out{&value, declared->dims.size(), channel_axis(*declared)};
+    const BytePort out{&value, declared->dims.size(), channel_axis(*declared)};
     const int64_t channels = declared->dims[out.axis];
     if (channels < 1) refuse("its number of channels is free: " + declared_text(value.info()) + " (--set-dim or --set-shape fixes it)");
-    check_count("--mean", bytes_.mean, channels);
-    check_count("--std", bytes_.deviation, channels);
-    if (bytes_.swaps_channels && channels != kColors) refuse("--swap-channels needs 3 channels, it has " + std::to_string(channels));
+    check_count("mean", bytes_.mean, channels);
+    check_count("std", bytes_.deviation, channels);
+    if (bytes_.swaps_channels && channels != kColors)
+      refuse(option("swap-channels") + " needs 3 channels, it has " + std::to_string(channels));
     check_numbers();
     return out;
   }
@@ -85,20 +76,30 @@ class ByteInputReader {
  private:
   [[noreturn]] void refuse(const std::string& why) const { fail(ErrorKind::unsupported, place_ + ": " + why); }
 
-  [[nodiscard]] Value& input() const {
+  [[nodiscard]] std::string option(const std::string& word) const { return (is_input_ ? "--" : "--output-") + word; }
+
+  [[nodiscard]] Value& port() const {
     std::vector<std::string> names;
-    for (Value* const input : graph_.inputs()) {
-      if (input->name() == name_) return *input;
-      names.push_back(input->name());
+    for (Value* const value : is_input_ ? graph_.inputs() : graph_.outputs()) {
+      if (value->name() == name_) return *value;
+      names.push_back(value->name());
     }
-    fail(ErrorKind::usage, place_ + ": the model has no such input" + did_you_mean(name_, names));
+    fail(ErrorKind::usage, place_ + ": the model has no such " + (is_input_ ? "input" : "output"), did_you_mean(name_, names));
+  }
+
+  void check_type(DataType type) const {
+    if (type == type_) return;
+    if (type_ == DataType::uint8) refuse("it is " + std::string(name_of(type)) + ", no bytes that --undo-io could make numbers of");
+    if (type == DataType::uint8) refuse(is_input_ ? "it takes bytes already" : "it gives bytes already");
+    const bool is_short = type == DataType::float16 || type == DataType::bfloat16;
+    refuse("it is " + std::string(name_of(type)) + ", and only f32 is computed " + (is_input_ ? "from" : "to") + " bytes" +
+           (is_short ? " (convert --precision fp32 --io-precision makes it f32)" : ""));
   }
 
   /// As pictures are read: channels come first, or last if only that dim may be theirs.
   [[nodiscard]] std::size_t channel_axis(const ShapeInfo& declared) const {
     const std::size_t rank = declared.dims.size();
-    if (!declared.has_shape || rank < 4 || rank > 5)
-      refuse("it holds no images, which have 4 dims, or 5: " + declared_text(input().info()));
+    if (!declared.has_shape || rank < 4 || rank > 5) refuse("it holds no images, which have 4 dims, or 5: " + declared_text(port().info()));
     const auto may_be_channels = [&](std::size_t axis) {
       const int64_t dim = declared.dims[axis];
       return dim == 1 || dim == 3 || dim == 4;
@@ -106,29 +107,33 @@ class ByteInputReader {
     return !may_be_channels(1) && may_be_channels(rank - 1) ? rank - 1 : 1;
   }
 
-  void check_count(const char* option, const std::vector<double>& values, int64_t channels) const {
+  void check_count(const char* word, const std::vector<double>& values, int64_t channels) const {
     if (values.size() < 2 || std::ssize(values) == channels) return;
-    refuse(std::string(option) + " has " + std::to_string(values.size()) + " numbers for " + std::to_string(channels) + " channels");
+    refuse(option(word) + " has " + std::to_string(values.size()) + " numbers for " + std::to_string(channels) + " channels");
   }
 
   /// The numbers that stand in the model have to be in the range of f32.
   void check_numbers() const {
     const auto is_held = [](double value) { return std::isfinite(rounded(DataType::float32, value)); };
     const auto is_factor = [&](double value) { return is_held(value) && std::fabs(value) >= smallest_normal(DataType::float32); };
-    if (!std::ranges::all_of(factors_of(bytes_), is_factor)) refuse("--scale by --std leaves the range of f32");
-    if (!std::ranges::all_of(shifts_of(bytes_), is_held)) refuse("--mean by --scale leaves the range of f32");
+    for (const ByteArithmetic& one : {bytes_to_numbers(bytes_), numbers_to_bytes(bytes_)}) {
+      if (!std::ranges::all_of(one.factors, is_factor)) refuse(option("scale") + " by " + option("std") + " leaves the range of f32");
+      if (!std::ranges::all_of(one.shifts, is_held)) refuse(option("mean") + " by " + option("scale") + " leaves the range of f32");
+    }
   }
 
   const Graph& graph_;
-  const ByteInputs& bytes_;
+  const ByteImages& bytes_;
   const std::string& name_;
+  bool is_input_;
+  DataType type_;
   std::string place_;
 };
 
 /// Adds nodes in front of all others, in this order.
 class FrontNodes {
  public:
-  FrontNodes(Graph& graph, const ByteInput& input) : graph_(graph), input_(input), last_(input.value), first_(graph.nodes().begin()) {}
+  FrontNodes(Graph& graph, const BytePort& input) : graph_(graph), input_(input), last_(input.value), first_(graph.nodes().begin()) {}
 
   void cast(DataType type) {
     onnx::NodeProto message = message_of("Cast", "." + std::string(name_of(type)), {});
@@ -172,7 +177,7 @@ class FrontNodes {
   }
 
   Graph& graph_;
-  const ByteInput& input_;
+  const BytePort& input_;
   Value* last_;
   std::list<Node>::iterator first_;
   std::vector<Node*> made_;
@@ -202,7 +207,7 @@ bool collect_reversible(const Value& value, std::size_t axis, PassContext& conte
 }
 
 /// The convolutions that read an input whose channels are along `axis`; none if others do too.
-std::vector<Node*> reversible_readers(const ByteInput& input, PassContext& context) {
+std::vector<Node*> reversible_readers(const BytePort& input, PassContext& context) {
   std::vector<Node*> out;
   return collect_reversible(*input.value, input.axis, context, out) ? out : std::vector<Node*>();
 }
@@ -219,14 +224,10 @@ void reverse_weight(Node& convolution, PassContext& context) {
   set_constant_input(convolution, 1, from_doubles(weight.type, weight.dims, values), {}, context);
 }
 
-bool all_equal(const std::vector<double>& values, double wanted) {
-  return std::ranges::all_of(values, [&](double value) { return value == wanted; });
-}
-
-void compute_in_front(Graph& graph, const ByteInput& input, PassContext& context) {
-  const ByteInputs& bytes = context.options.bytes;
+void compute_in_front(Graph& graph, const BytePort& input, PassContext& context) {
+  const ByteImages& bytes = context.options.bytes;
   FrontNodes front(graph, input);
-  std::vector<double> shifts = shifts_of(bytes), factors = factors_of(bytes);
+  auto [factors, shifts] = bytes_to_numbers(bytes);
   if (bytes.swaps_channels) {
     const std::vector<Node*> readers = reversible_readers(input, context);
     for (Node* const reader : readers) reverse_weight(*reader, context);
@@ -238,16 +239,38 @@ void compute_in_front(Graph& graph, const ByteInput& input, PassContext& context
     }
   }
   front.cast(DataType::float32);
-  if (!all_equal(shifts, 0)) front.compute("Add", "shift", DataType::float32, shifts);
-  if (!all_equal(factors, 1)) front.compute("Mul", "factor", DataType::float32, factors);
+  if (!shifts.empty()) front.compute("Add", "shift", DataType::float32, shifts);
+  if (!factors.empty()) front.compute("Mul", "factor", DataType::float32, factors);
   front.finish();
 }
 
 }  // namespace
 
-void compute_from_bytes(Graph& graph, const ByteInputs& bytes) {
+BytePort find_byte_port(const Graph& graph, const ByteImages& bytes, const std::string& name, ByteSide side, DataType type) {
+  return BytePortReader(graph, bytes, name, side, type).read();
+}
+
+ByteArithmetic bytes_to_numbers(const ByteImages& bytes) {
+  ByteArithmetic out{bytes.deviation.empty() ? std::vector<double>{1} : bytes.deviation, bytes.mean};
+  for (double& value : out.factors) value = bytes.scale / value;
+  for (double& value : out.shifts) value = -value / bytes.scale;
+  if (are_all(out.factors, 1)) out.factors.clear();
+  if (are_all(out.shifts, 0)) out.shifts.clear();
+  return out;
+}
+
+ByteArithmetic numbers_to_bytes(const ByteImages& bytes) {
+  ByteArithmetic out{bytes.deviation.empty() ? std::vector<double>{1} : bytes.deviation, bytes.mean};
+  for (double& value : out.factors) value /= bytes.scale;
+  for (double& value : out.shifts) value /= bytes.scale;
+  if (are_all(out.factors, 1)) out.factors.clear();
+  if (are_all(out.shifts, 0)) out.shifts.clear();
+  return out;
+}
+
+void compute_from_bytes(Graph& graph, const ByteImages& bytes) {
   for (const std::string& name : bytes.names) {
-    const ByteInput input = ByteInputReader(graph, bytes, name).read();
+    const BytePort input = find_byte_port(graph, bytes, name, ByteSide::input);
     FrontNodes front(graph, input);
     if (bytes.swaps_channels) front.reverse_channels();
     front.cast(DataType::float64);
@@ -263,8 +286,8 @@ void byte_input(Graph& graph, PassContext& context) {
   if (graph.outer() != nullptr || graph.is_function()) return;
   for (const std::string& name : context.options.bytes.names) {
     rewrite_one(
-        {"input", name}, context, [&]() -> Match<ByteInput> { return ByteInputReader(graph, context.options.bytes, name).read(); },
-        [&](const ByteInput& input) { compute_in_front(graph, input, context); });
+        {"input", name}, context, [&]() -> Match<BytePort> { return find_byte_port(graph, context.options.bytes, name, ByteSide::input); },
+        [&](const BytePort& input) { compute_in_front(graph, input, context); });
   }
   context.constants.clear();  // remembers the old type
 }

@@ -29,7 +29,7 @@ struct Passed {
 
 /// Detaches the outputs of a node, which keep their names and readers until the new nodes produce them. An output that is no node's of the
 /// inner graph, or that another output is already, needs a node of its own.
-std::vector<Passed> bind_outputs(Node& holder, const Graph& inner, std::span<const Result> results, FunctionBody& body) {
+std::vector<Passed> bind_outputs(Node& holder, const Graph* inner, std::span<const Result> results, FunctionBody& body) {
   std::vector<Passed> passed;
   std::vector<const Value*> bound;
   for (std::size_t i = 0; i < holder.outputs().size() && i < results.size(); ++i) {
@@ -38,7 +38,7 @@ std::vector<Passed> bind_outputs(Node& holder, const Graph& inner, std::span<con
     const auto [value, is_stacked] = results[i];
     const std::string name = output->name();
     (void)holder.graph().detach(*output, holder.graph().model().unique_name(name + ".called"));
-    const bool is_own = value->producer() != nullptr && &value->graph() == &inner;
+    const bool is_own = value->producer() != nullptr && &value->graph() == inner;
     if (is_stacked || !is_own || std::ranges::find(bound, value) != bound.end()) {
       passed.push_back({body.name_of(value->name()), name, is_stacked});
     } else {
@@ -49,20 +49,19 @@ std::vector<Passed> bind_outputs(Node& holder, const Graph& inner, std::span<con
   return passed;
 }
 
-/// The node for `passed`. Unsqueeze reads its axes from an operand since opset 13.
-onnx::NodeProto node_of(const Passed& passed, Graph& graph) {
+/// The node for `passed`. Unsqueeze reads its axes from an operand since opset 13: all read `axes`, which the first one adds.
+onnx::NodeProto node_of(const Passed& passed, Graph& graph, std::string& axes) {
   if (!passed.is_stacked) return node_message("Identity", {passed.from}, {passed.to});
   constexpr int kAxesAsOperand = 13;
   if (graph.opset("") < kAxesAsOperand) {
     onnx::NodeProto out = node_message("Unsqueeze", {passed.from}, {passed.to});
-    onnx::AttributeProto& axes = *out.add_attribute();
-    axes.set_name("axes");
-    axes.set_type(onnx::AttributeProto::INTS);
-    axes.add_ints(0);
+    set_integers(out, "axes", std::array{int64_t{0}});
     return out;
   }
-  const std::string axes = graph.model().unique_name(passed.to + ".axes");
-  graph.add_initializer(axes, TensorData(DataType::int64, {1}, Bytes::owned(std::vector<std::byte>(sizeof(int64_t)))));
+  if (axes.empty()) {
+    axes = graph.model().unique_name(passed.to + ".axes");
+    graph.add_initializer(axes, TensorData(DataType::int64, {1}, Bytes::owned(std::vector<std::byte>(sizeof(int64_t)))));
+  }
   return node_message("Unsqueeze", {passed.from, axes}, {passed.to});
 }
 
@@ -76,16 +75,20 @@ void erase_dead(Graph& graph, std::vector<Value*>& freed) {
   });
 }
 
-int64_t expand(Node& holder, const Graph& inner, std::span<const Result> results, FunctionBody& body, PassContext& context) {
+/// Puts the nodes of `inner`, if any, and those that make `results` in the place of a node.
+int64_t expand(Node& holder, const Graph* inner, std::span<const Result> results, FunctionBody& body, PassContext& context) {
   Graph& graph = holder.graph();
   const std::vector<Passed> passed = bind_outputs(holder, inner, results, body);
   std::vector<Node*> made;
   const auto insert = [&](const onnx::NodeProto& message) { made.push_back(&graph.insert_before(graph.position_of(holder), message)); };
-  for (const Node& node : inner.nodes()) {
-    insert(body.node(node.whole_message()));
-    if (node.constant_data() != nullptr) graph.set_constant(*made.back(), *node.constant_data());
+  if (inner != nullptr) {
+    for (const Node& node : inner->nodes()) {
+      insert(body.node(node.whole_message()));
+      if (node.constant_data() != nullptr) graph.set_constant(*made.back(), *node.constant_data());
+    }
   }
-  for (const Passed& one : passed) insert(node_of(one, graph));
+  std::string axes;
+  for (const Passed& one : passed) insert(node_of(one, graph, axes));
   const auto count = static_cast<int64_t>(made.size());
   std::vector<Value*> freed;
   erase_node(holder, freed);
@@ -103,7 +106,7 @@ int64_t expand(Node& holder, const Graph& inner, std::span<const Result> results
 int64_t expand(Node& call, const Graph& function, FunctionBody& body, PassContext& context) {
   std::vector<Result> results;
   for (const Value* const output : function.outputs()) results.push_back({output});
-  return expand(call, function, results, body, context);
+  return expand(call, &function, results, body, context);
 }
 
 // Nested graphs.
@@ -111,8 +114,10 @@ namespace {
 
 constexpr std::size_t kCarried = 2;  ///< operands of a Loop, and inputs of its body, before the values that it carries
 
-/// Gives an input of a body a constant of the main graph: 0, or true.
+/// Gives an input of a body a constant of the main graph, if nodes read it or the Loop gives it: 0, or true.
 void bind_constant(const Value& inner, DataType type, FunctionBody& body, Graph& graph) {
+  const auto& results = inner.graph().outputs();
+  if (inner.uses().empty() && std::find(results.begin() + 1, results.end(), &inner) == results.end()) return;
   std::vector<std::byte> bytes(type == DataType::boolean ? 1 : sizeof(int64_t));
   if (type == DataType::boolean) bytes.front() = std::byte{1};
   const std::string name = graph.model().unique_name(inner.name() + ".first");
@@ -148,20 +153,21 @@ void move_initializers(const Graph& inner, FunctionBody& body, Graph& graph) {
   }
 }
 
+/// Whether a Loop has the operands and results that its body needs.
+bool fits_loop(const Node& holder, const Graph& body) {
+  if (body.inputs().size() != std::max(kCarried, holder.inputs().size()) || body.outputs().size() + 1 < body.inputs().size()) return false;
+  for (std::size_t i = kCarried; i < holder.inputs().size(); ++i) {
+    if (holder.input(i) == nullptr) return false;
+  }
+  return holder.outputs().size() < body.outputs().size();
+}
+
 }  // namespace
 
 bool can_inline(const Node& holder, const Graph& graph) {
   Model& model = holder.graph().model();
   if (holder.graph().top().is_function() || model.ir_version() < 4 || !holder.domain().empty()) return false;
-  if (holder.is("Loop")) {
-    if (graph.inputs().size() != std::max(kCarried, holder.inputs().size()) || graph.outputs().size() + 1 < graph.inputs().size())
-      return false;
-    for (std::size_t i = kCarried; i < holder.inputs().size(); ++i) {
-      if (holder.input(i) == nullptr) return false;
-    }
-  } else if (!holder.is("If")) {
-    return false;
-  }
+  if (holder.is("Loop") ? !fits_loop(holder, graph) : !holder.is("If") || holder.outputs().size() > graph.outputs().size()) return false;
   bool is_plain = true;
   for_each_graph(graph, [&](const Graph& nested) {
     // What a node with nested graphs is copied from is the file's.
@@ -202,7 +208,28 @@ void inline_graph(Node& holder, const Graph& inner, PassContext& context, const 
     for (const Value* const output : inner.outputs()) results.push_back({output});
   }
   move_initializers(inner, body, graph);
-  expand(holder, inner, results, body, context);
+  expand(holder, &inner, results, body, context);
+  context.constants.clear();
+}
+
+void skip_loop(Node& holder, const Graph& inner, std::vector<TensorData> stacks, PassContext& context) {
+  Graph& graph = holder.graph();
+  const onnx::FunctionProto no_function;
+  const onnx::NodeProto no_call;
+  FunctionBody names(graph.model(), no_call, no_function, "");
+  const std::size_t carried = inner.inputs().size() - kCarried;
+  std::vector<Result> results;
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < holder.outputs().size(); ++i) {
+    const Value* value = i < carried ? holder.input(kCarried + i) : nullptr;
+    if (i >= carried && holder.output(i) != nullptr) {
+      const std::string name = graph.model().unique_name(holder.output(i)->name() + ".empty");
+      value = &graph.add_initializer(name, std::move(stacks.at(next++)));
+    }
+    results.push_back({value});
+    if (value != nullptr) names.bind(value->name(), value->name());
+  }
+  expand(holder, nullptr, results, names, context);
   context.constants.clear();
 }
 

@@ -23,5 +23,7 @@ using NameCounts = std::unordered_map<std::string, int64_t>;
 void for_each_own_value(const Graph& graph, const std::function<void(const Value&)>& visit);
 /// Does so. A Loop then gives what its first run gives, whether it would run or not. Values that alone have their name in `names` keep it.
 void inline_graph(Node& holder, const Graph& graph, PassContext& context, const NameCounts* names = nullptr);
+/// Removes a Loop that never runs its body: it gives the values that it would carry, and `stacks`, one for each scan output that it has.
+void skip_loop(Node& holder, const Graph& body, std::vector<TensorData> stacks, PassContext& context);
 
 }  // namespace relayout::passes

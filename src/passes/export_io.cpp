@@ -116,7 +116,7 @@ class PortMatcher {
   }
 
  private:
-  [[nodiscard]] bool undoes() const { return options_.layout == WeightsLayout::contiguous; }
+  [[nodiscard]] bool undoes() const { return options_.layout == WeightsLayout::contiguous || options_.undo_io; }
 
   static Match<PortRewrite> undoing(Value& value, const Node* transpose) {
     if (transpose == nullptr) return NotApplicable{};

@@ -132,12 +132,13 @@ class Obstacles {
 /// Error{usage} when a pattern of --only or --exclude matches no node of the model.
 void check_patterns(const Model& model, const PassOptions& options);
 
-// The passes of the pass table, in files of their names; both folds are in fold.cpp.
+// The passes of the pass table, in files of their names; both folds are in fold.cpp, branches and loops in inline_graphs.cpp.
 void fold_batch_norm(Graph& graph, PassContext& context);
 void fold_affine(Graph& graph, PassContext& context);
 void fold_constants(Graph& graph, PassContext& context);
 void inline_functions(Graph& graph, PassContext& context);
 void inline_branches(Graph& graph, PassContext& context);
+void inline_loops(Graph& graph, PassContext& context);
 void default_operands(Graph& graph, PassContext& context);
 void split_sequences(Graph& graph, PassContext& context);
 void reshape_requests(Graph& graph, PassContext& context);
@@ -150,6 +151,8 @@ void merge_equal(Graph& graph, PassContext& context);
 void product_bias(Graph& graph, PassContext& context);
 void set_dims(Graph& graph, PassContext& context);
 void byte_input(Graph& graph, PassContext& context);
+void byte_output(Graph& graph, PassContext& context);
+void undo_io(Graph& graph, PassContext& context);
 void rename(Graph& graph, PassContext& context);
 void share_weights(Graph& graph, PassContext& context);
 void scramble(Graph& graph, PassContext& context);

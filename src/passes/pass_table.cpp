@@ -24,7 +24,13 @@ bool changes_dims(const PassOptions& options) {
   return options.dims.any();
 }
 bool takes_bytes(const PassOptions& options) {
-  return !options.bytes.names.empty();
+  return !options.bytes.names.empty() && !options.undo_io;
+}
+bool gives_bytes(const PassOptions& options) {
+  return !options.output_bytes.names.empty() && !options.undo_io;
+}
+bool undoes_io(const PassOptions& options) {
+  return options.undo_io;
 }
 bool renames(const PassOptions& options) {
   return !options.renames.empty();
@@ -54,6 +60,7 @@ constexpr Pass kPasses[] = {
     {"set-dims", "sizes of inputs, and the constants that hold them (--set-dim, --set-shape, --free-dim)", set_dims, changes_dims},
     // Before all that change what nested graphs hold, which is copied as the file has it.
     {"inline-branches", "the graph that an If always takes", inline_branches, simplifies, true},
+    {"inline-loops", "the body of a Loop that runs once, and the first values of one that never runs", inline_loops, simplifies, true},
     // Early, so that dead readers do not block folds. Later passes remove the nodes that they make dead.
     {"remove-unused", "nodes and initializers without a reader", remove_unused, always},
     {"inline-functions", "calls of functions between a BatchNormalization and the operator it folds into", inline_functions, always},
@@ -62,6 +69,8 @@ constexpr Pass kPasses[] = {
     {"default-operands", "initial states of zeros, which recurrent operators assume without them", default_operands, simplifies, true},
     // Before the folds, which take its arithmetic into convolutions, and after passes that leave these as the only readers of an input.
     {"byte-input", "inputs that take bytes of images (--input-u8), with the arithmetic on them", byte_input, takes_bytes},
+    {"byte-output", "outputs that give bytes of images (--output-u8), with the arithmetic to them", byte_output, gives_bytes},
+    {"undo-io", "inputs and outputs as before --io nhwc, --input-u8 and --output-u8 (--undo-io)", undo_io, undoes_io},
     {"fold-batch-norm", "BatchNormalization into Conv, ConvTranspose, Gemm and MatMul on either side", fold_batch_norm, folds},
     // After fold-batch-norm: affines folded together with a BatchNormalization need no match of their own.
     {"fold-affine", "Mul, Add, Sub, Div and Neg by constants per channel into the same operators", fold_affine, folds},

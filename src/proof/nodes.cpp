@@ -12,6 +12,7 @@
 #include "proof/sides.h"
 #include "relayout/graph.h"
 #include "relayout/proof.h"
+#include "relayout/types.h"
 
 namespace relayout::proof {
 namespace {
@@ -129,6 +130,61 @@ Found examine_branches(Sides& sides, const Claim& claim) {
   for (const Ref& value : of_a) look.claims.push_back({value, claim.b, {}, {}, {}, {}, claim.reader});
   // The If itself reads what its graphs give, so that a difference there is told at it.
   for (const Ref& value : of_b) look.claims.push_back({claim.a, value, {}, {}, {}, {}, claim.b.value->producer()});
+  return look;
+}
+
+// A Loop of one model alone.
+namespace {
+
+/// The value that an Unsqueeze of the first dim reads.
+Ref unstacked(Side& side, Ref output) {
+  const Node* const node = output.value->producer();
+  if (node == nullptr || !node->is("Unsqueeze") || !node->domain().empty()) return {};
+  return written_axes(side, output) == std::optional(std::vector<int64_t>{0}) ? side.operand(output, 0) : Ref();
+}
+
+/// Whether a constant has no elements, and the type and dims of the stack of none of a Loop's results that the Loop's graph declares.
+bool is_stack_of_none(Side& side_of_loop, Ref output, Side& side, Ref other) {
+  const Node* const loop = output.value->producer();
+  if (loop == nullptr || side_of_loop.runs(*loop) != std::optional<int64_t>(0)) return false;
+  const Graph& body = *loop->subgraph("body");
+  const auto at = as_size(output.value->output_index()) + 1;
+  const auto given = side.constant(other);
+  const auto declared = at >= body.inputs().size() - 1 && at < body.outputs().size() ? body.outputs()[at]->declared() : std::nullopt;
+  if (!given || !declared || !declared->has_shape || declared->type != given->type) return false;
+  const Dims& dims = given->dims;
+  return !dims.empty() && dims[0] == 0 && std::ranges::equal(declared->dims, std::span(dims).subspan(1)) &&
+         std::ranges::find(dims, -1) == dims.end();
+}
+
+}  // namespace
+
+Found examine_loop(Sides& sides, const Claim& claim) {
+  Look look;
+  look.next = claim;
+  const bool is_of_a = claim.a.value->producer() != nullptr && sides.a.runs(*claim.a.value->producer());
+  Side &side = is_of_a ? sides.a : sides.b, &other = is_of_a ? sides.b : sides.a;
+  Ref &loop = is_of_a ? look.next->a : look.next->b, &value = is_of_a ? look.next->b : look.next->a;
+  const Node* const node = loop.value->producer();
+  if (node == nullptr || !side.runs(*node)) return std::nullopt;
+  (is_of_a ? look.bypassed : look.nodes_b).push_back(node);
+  for (const std::size_t i : {0, 1}) {
+    if (const Ref operand = side.operand(loop, i)) (is_of_a ? look.constants_a : look.constants_b).push_back(operand);
+  }
+  if (const Ref carried = side.carried_out(loop)) {
+    loop = carried;
+    return look;
+  }
+  const Ref stacked = side.stacked_once(loop), part = stacked ? unstacked(other, value) : Ref();
+  if (part) {
+    (is_of_a ? look.nodes_b : look.bypassed).push_back(value.value->producer());
+    loop = stacked;
+    value = part;
+    return look;
+  }
+  if (!is_stack_of_none(side, loop, other, value)) return std::nullopt;
+  (is_of_a ? look.constants_b : look.constants_a).push_back(value);
+  look.next.reset();
   return look;
 }
 

@@ -16,6 +16,8 @@ namespace {
 
 Found examine_inputs(Sides& sides, const Claim& claim) {
   if (claim.a.value->producer() != nullptr || claim.b.value->producer() != nullptr) return std::nullopt;
+  // The iteration number of a Loop that runs once is a constant.
+  if (auto found = examine_evaluated(sides, claim)) return found;
   const bool is_stored = sides.a.stored(claim.a) != nullptr || sides.b.stored(claim.b) != nullptr;
   Look look;
   if (is_stored || !sides.same_input(*claim.a.value, *claim.b.value)) {
@@ -64,6 +66,7 @@ constexpr auto kRules = std::to_array<Rule>({
     {"formula of a call", For::different, examine_call},
     {"no effect", For::different, step_down},
     {"branches", For::different, examine_branches},
+    {"loop", For::different, examine_loop},
     {"moved quantizer", For::different, examine_moved_quantizer},
     {"selection", For::different, examine_selection},
     {"rounding", For::different, examine_rounding},
@@ -107,6 +110,7 @@ bool ends_other_pair(const Sides& sides, const Claim& claim) {
 bool is_one_operator(Sides& sides, const Claim& claim) {
   const Node *const a = claim.a.value->producer(), *const b = claim.b.value->producer();
   if (a == nullptr || b == nullptr || !same_operator(*a, *b) || ends_other_pair(sides, claim)) return false;
+  if (sides.a.runs(*a).has_value() != sides.b.runs(*b).has_value()) return false;
   const auto of_a = operand_passed_on(sides.a, sides.shapes_a, claim.a), of_b = operand_passed_on(sides.b, sides.shapes_b, claim.b);
   if (of_a || of_b) {
     // Names tell which nodes correspond; numbers may have changed.

@@ -94,6 +94,8 @@ using Found = std::optional<Look>;
 [[nodiscard]] Found step_down(Sides& sides, const Claim& claim);
 /// A value that an If of one model alone makes is the other model's in each graph that it may enter.
 [[nodiscard]] Found examine_branches(Sides& sides, const Claim& claim);
+/// A Loop of one model alone that runs once or never, where constants say so.
+[[nodiscard]] Found examine_loop(Sides& sides, const Claim& claim);
 /// Where (Not (c), p, q) is Where (c, q, p).
 [[nodiscard]] Found examine_turned(Sides& sides, const Claim& claim);
 /// Compares two nodes of the same operator: attributes, operands, nested graphs.

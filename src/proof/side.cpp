@@ -2,10 +2,13 @@
 // The rules for dims are those of the passes (ops/partial_dims.h); the proof itself resolves operands, constants and attributes.
 #include "proof/side.h"
 
+#include <ranges>
+
 #include "base/positions.h"
 #include "model/node.h"
 #include "model/walk.h"
 #include "ops/body.h"
+#include "ops/branches.h"
 #include "ops/call.h"
 #include "ops/constants.h"
 #include "ops/element_types.h"
@@ -23,6 +26,7 @@ namespace relayout::proof {
 namespace {
 
 constexpr int kDeepestCall = 64;
+constexpr std::size_t kCarried = 2;  ///< operands of a Loop before the values that it carries
 
 /// Operands of a node of the model, for the body of its operator.
 class BodyOperands : public PartialOperands {
@@ -64,10 +68,23 @@ const Node& Calls::in_file(const Node& node) const {
 }
 
 Ref Calls::resolve(Ref ref) const {
-  while (ref.value != nullptr && ref.call != nullptr && ref.value->is_input() && ref.value->graph().is_function()) {
-    ref = {ref.call->node->input(parameters_.at(ref.value)), ref.call->outer};
+  while (ref.value != nullptr && ref.value->is_input()) {
+    if (const auto carried = carried_.find(ref.value); carried != carried_.end()) {
+      ref.value = carried->second;
+    } else if (ref.call != nullptr && ref.value->graph().is_function()) {
+      ref = {ref.call->node->input(parameters_.at(ref.value)), ref.call->outer};
+    } else {
+      break;
+    }
   }
   return ref;
+}
+
+void Calls::carry_once(const Node& loop) {
+  const auto& inputs = loop.subgraph("body")->inputs();
+  for (std::size_t i = kCarried; i < inputs.size(); ++i) {
+    if (loop.input(i) != nullptr) carried_.emplace(inputs[i], loop.input(i));
+  }
 }
 
 std::optional<Ref> Calls::entered(Ref output) {
@@ -103,6 +120,46 @@ const Graph* Calls::body_of(const Node& node) {
 Side::Side(const Model& model) : model_(model), calls_(model, constants_) {
   index(model.graph());
   for (const auto& function : model.functions()) index(*function);
+  index_loops();
+}
+
+/// From the last node, so that loops come before those within them, which may count on their iteration numbers.
+void Side::index_loops() {
+  for (const Node* const node : std::views::reverse(nodes_)) {
+    const std::optional<int64_t> runs = runs_of_loop(*node, constants_);
+    const Graph* const body = runs ? node->subgraph("body") : nullptr;
+    if (!runs || body->inputs().size() < kCarried || body->outputs().size() + 1 < body->inputs().size()) continue;
+    runs_.emplace(node, *runs);
+    if (*runs == 0) continue;
+    Tensor first(DataType::int64, {}), holds(DataType::boolean, {});
+    *first.data<int64_t>() = 0;
+    *holds.data<uint8_t>() = 1;
+    constants_.assume(*body->inputs()[0], first);
+    constants_.assume(*body->inputs()[1], holds);
+    calls_.carry_once(*node);
+  }
+}
+
+std::optional<int64_t> Side::runs(const Node& loop) const {
+  const auto found = runs_.find(&loop);
+  return found != runs_.end() ? std::optional(found->second) : std::nullopt;
+}
+
+Ref Side::carried_out(Ref output) const {
+  const Node* const loop = output.value->producer();
+  const auto runs = loop != nullptr ? this->runs(*loop) : std::nullopt;
+  const auto at = as_size(output.value->output_index());
+  if (!runs || at + kCarried >= loop->subgraph("body")->inputs().size()) return {};
+  return *runs == 0 ? operand(output, kCarried + at) : resolve({loop->subgraph("body")->outputs()[at + 1], output.call});
+}
+
+Ref Side::stacked_once(Ref output) const {
+  const Node* const loop = output.value->producer();
+  if (loop == nullptr || runs(*loop) != std::optional<int64_t>(1)) return {};
+  const Graph& body = *loop->subgraph("body");
+  const auto at = as_size(output.value->output_index());
+  if (at + kCarried < body.inputs().size() || at + 1 >= body.outputs().size()) return {};
+  return resolve({body.outputs()[at + 1], output.call});
 }
 
 void Side::index(const Graph& graph) {
@@ -429,6 +486,12 @@ Ref upstream_of_squeeze(Side& side, Ref ref, std::vector<const Node*>& nodes) {
   if (outer == nullptr || !outer->is("Squeeze")) return {};
   const Ref between = side.operand(ref, 0);
   const Node* const inner = between ? between.value->producer() : nullptr;
+  if (const Ref stacked = inner != nullptr ? side.stacked_once(between) : Ref()) {
+    if (written_axes(side, ref) != std::optional(std::vector<int64_t>{0})) return {};
+    nodes.push_back(outer);
+    nodes.push_back(inner);
+    return stacked;
+  }
   if (inner == nullptr || !inner->is("Unsqueeze")) return {};
   // Both count in the dims between them.
   auto removed = written_axes(side, ref), added = written_axes(side, between);

@@ -61,10 +61,12 @@ class Calls {
 
   /// The node itself, or the node whose body contains it.
   [[nodiscard]] const Node& in_file(const Node& node) const;
-  /// Resolves inputs of entered functions to the caller's values.
+  /// Resolves inputs of entered functions to the caller's values, and those of bodies that run once to what the Loop reads.
   [[nodiscard]] Ref resolve(Ref ref) const;
   /// The model-local function that a node calls, or nullptr.
   [[nodiscard]] const Graph* function_of(const Node& node) const { return functions_.called_by(node); }
+  /// From now on, inputs of the body of a Loop that runs once are the operands that it carries.
+  void carry_once(const Node& loop);
   /// Value of a call's output within the function or operator body. Empty if `output` is not a call's or calls are nested too deeply.
   [[nodiscard]] std::optional<Ref> entered(Ref output);
 
@@ -76,6 +78,7 @@ class Calls {
   Constants& constants_;
   Functions functions_;
   std::unordered_map<const Value*, std::size_t> parameters_;  ///< index of each function input
+  std::unordered_map<const Value*, const Value*> carried_;    ///< inputs of bodies that run once: what they are
   std::map<std::pair<const Node*, const Call*>, Call> calls_;
   std::unordered_map<const Node*, FunctionInstance> bodies_;  ///< without a graph if there is none
   std::unordered_map<const Graph*, const Node*> body_owners_;
@@ -113,6 +116,12 @@ class Side {
   [[nodiscard]] EdgeDownstream edge_downstream(const Value& value) { return relayout::edge_downstream(value, constants_); }
   /// Which graph an If takes wherever the model runs to its end; see Branches.
   [[nodiscard]] std::optional<bool> condition(Ref output);
+  /// How often a Loop runs: 0 or 1 where constants decide that; nothing for other nodes.
+  [[nodiscard]] std::optional<int64_t> runs(const Node& loop) const;
+  /// The value that a Loop which runs once or never gives as this output; nothing for scan outputs and other nodes.
+  [[nodiscard]] Ref carried_out(Ref output) const;
+  /// The value of which a Loop that runs once gives a stack of one as this output; nothing for other outputs.
+  [[nodiscard]] Ref stacked_once(Ref output) const;
   /// Element type of a value; undefined if the model does not determine it.
   [[nodiscard]] DataType type_of(Ref ref);
   /// The initializer or Constant with the elements of `ref` in the file, also upstream of Identity and Transpose; else nullptr. The nodes
@@ -121,6 +130,7 @@ class Side {
 
  private:
   void index(const Graph& graph);
+  void index_loops();
 
   const Model& model_;
   Constants constants_;
@@ -129,6 +139,7 @@ class Side {
   std::unordered_set<const Value*> frozen_;
   std::vector<const Node*> nodes_;
   std::unordered_map<const Node*, int64_t> order_;
+  std::unordered_map<const Node*, int64_t> runs_;  ///< of Loops
   std::unordered_map<Ref, DataType, RefHash> types_;
 };
 
@@ -196,7 +207,7 @@ class Shapes {
 /// The axes of a Squeeze or Unsqueeze as written, empty if it names none; nullopt: not known.
 [[nodiscard]] std::optional<std::vector<int64_t>> written_axes(Side& side, Ref output);
 
-/// As `upstream_of_transposes`, for a Squeeze of the axes that an Unsqueeze adds.
+/// As `upstream_of_transposes`, for a Squeeze of the axes that an Unsqueeze adds, or the one along which a Loop stacks one result.
 [[nodiscard]] Ref upstream_of_squeeze(Side& side, Ref ref, std::vector<const Node*>& nodes);
 
 }  // namespace relayout::proof

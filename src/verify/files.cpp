@@ -52,13 +52,14 @@ std::unique_ptr<Model> without_calls(const Model& model, const std::filesystem::
 /// What the files prove of `b` and of `a` with the arithmetic on bytes as convert writes it, which folds may have absorbed; nothing without
 /// bytes. In `a` as it runs stands the formula in double precision: samples, of which each proof gets one, confirm that both are the same.
 std::optional<ProofResult> prove_from_bytes(const Side& a, const Model& b, const VerifyOptions& options) {
-  if (options.bytes.names.empty() || a.name == "-") return std::nullopt;
+  if ((options.bytes.names.empty() && options.output_bytes.names.empty()) || a.name == "-") return std::nullopt;
   const MutedWarnings muted;
   const Side written = load_side(a.name, options.load, options.images_last);
   passes::PassContext context;
   context.options.bytes = options.bytes;
-  const passes::Pass* const pass = passes::find_pass("byte-input");
-  passes::run_passes(*written.model, std::span(&pass, 1), context);
+  context.options.output_bytes = options.output_bytes;
+  const std::array<const passes::Pass*, 2> both{passes::find_pass("byte-input"), passes::find_pass("byte-output")};
+  passes::run_passes(*written.model, both, context);
   return prove(*written.model, b, {.digests = false, .threads = options.threads});
 }
 
@@ -82,7 +83,10 @@ void read(const Side& a, Side& b, const VerifyOptions& options, VerifyResult& re
   for (const std::string& name : options.bytes.names) {
     result.remarks.push_back("input " + quote(name) + " of A is computed from the bytes that B takes (--input-u8)");
   }
-  const bool is_mapped = !result.interface.empty() || !options.bytes.names.empty();
+  for (const std::string& name : options.output_bytes.names) {
+    result.remarks.push_back("output " + quote(name) + " of A is made bytes, as B gives it (--output-u8)");
+  }
+  const bool is_mapped = !result.interface.empty() || !options.bytes.names.empty() || !options.output_bytes.names.empty();
   std::vector<InterfaceDifference> differences = compare_interfaces(graph, b.model->graph());
   adapt(graph, *b.model, options, differences);
   note_lost_defaults(*a.model, *b.model, result);

@@ -87,6 +87,8 @@ VerifyResult verify(const std::filesystem::path& a, const std::filesystem::path&
   Side side_a = load_side(a, options.load, options.images_last);
   Side side_b = load_side(b, options.load, options.images_last);
   passes::compute_from_bytes(side_a.model->graph(), options.bytes);
+  passes::compute_to_bytes(side_a.model->graph(), options.output_bytes);
+  side_a.outputs = output_ports(side_a.model->graph());
   return compare_models(std::move(side_a), std::move(side_b), options);
 }
 

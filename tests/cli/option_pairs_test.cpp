@@ -243,6 +243,10 @@ TEST(OptionPairs, OfConvert) {
                  {"--mean", "0.5"},
                  {"--std", "0.5"},
                  {"--scale", "1"},
+                 {"--output-u8", "y"},
+                 {"--output-mean", "0.5"},
+                 {"--output-std", "0.5"},
+                 {"--output-scale", "1"},
                  {"--scramble", "1"},
                  {"--strip", "doc"},
                  {"--opset", "17"},
@@ -295,7 +299,9 @@ TEST(OptionPairs, OfVerify) {
                                {"--allow", "guard-lost"}, {"--derivative", "e"},
                                {"--combine", "sum"},      {"--map", "y=x"},
                                {"--budget", "5"},         {"--input-u8", "x"},
-                               {"--scale", "1"}}});
+                               {"--scale", "1"},          {"--output-u8", "y"},
+                               {"--output-mean", "0.5"},  {"--output-std", "0.5"},
+                               {"--output-scale", "1"}}});
 }
 
 /// `relayout profile` with these models and words.

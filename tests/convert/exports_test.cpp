@@ -9,6 +9,7 @@
 #include "support/paths.h"
 #include "support/process.h"
 #include "support/temporary_folder.h"
+#include "support/text_model.h"
 
 namespace relayout {
 namespace {
@@ -57,6 +58,56 @@ TEST(Exports, OneModelInOnnxRuntime) {
   const test::TemporaryFolder folder;
   expect_exports(folder, source_folder() + "/testdata/resnet18_eighth/model.onnx", "resnet18_eighth");
   expect_script("onnxruntime_equal.py", {folder.path()});
+}
+
+/// Loops that run once or never, in the place where ONNX Runtime runs them, with names of outside within.
+TEST(Exports, LoopsInOnnxRuntime) {
+  const test::TemporaryFolder folder;
+  const std::string body =
+      "<body = b (int64 i, bool c, float[2] v) => (bool d, float[2] w, float[2] s, int64 t, float[2] r) <float k = {3}> { d = Identity (c) "
+      " f = "
+      "Cast <to = 1> (i)  a = Mul (v, k)  w = If (c) <then_branch = t () => (float[2] p) { p = Sub (a, z) }, else_branch = e () => "
+      "(float[2] q) "
+      "{ q = Exp (v) }>  s = Add (w, f)  t = Identity (i)  r = Identity (z) }>";
+  const std::string head = "g (float[2] x, float[2] z) => (float[2] y, float[A,2] s, int64[A] t, float[A,2] u) ";
+  int number = 0;
+  for (const std::string loop :
+       {"<int64 n = {1}> { y, s, t, u = Loop (n, , x) ", "<int64[1] n = {1}, bool o = {1}> { y, s, t, u = Loop (n, o, x) ",
+        "<int64 n = {0}> { y, s, t, u = Loop (n, , x) ", "<int64 n = {7}, bool o = {0}> { y, s, t, u = Loop (n, o, x) "}) {
+    for (const int opset : {11, 17}) {
+      const std::string name = folder / std::to_string(++number);
+      const test::TextModel model(head + loop + body + " }", "<ir_version: 8, opset_import: [\"\" : " + std::to_string(opset) + "]>");
+      test::write_file(name + ".a.onnx", model.bytes());
+      ConvertOptions options;
+      options.rewrite.simplify = true;
+      ASSERT_TRUE(convert(name + ".a.onnx", name + ".b.onnx", options).written);
+      EXPECT_LT(fs::file_size(name + ".b.onnx"), fs::file_size(name + ".a.onnx"));
+      EXPECT_EQ(test::read_file(name + ".b.onnx").find("Loop"), std::string::npos) << loop;
+    }
+  }
+  expect_script("onnxruntime_pairs.py", {folder.path()});
+}
+
+/// An image channels-last and as bytes, from the numbers that ONNX Runtime gives of the original.
+TEST(Exports, BytesInOnnxRuntime) {
+  const test::TemporaryFolder folder;
+  test::write_file(
+      folder / "a.onnx",
+      test::TextModel("g (float[1,3,16,16] x) => (float[1,3,16,16] y) <float[3,3,3,3] W, float[3] B> { y = Conv <pads = [1, 1, 1, "
+                      "1]> (x, W, B) }")
+          .bytes());
+  ConvertOptions options;
+  options.verify = true;
+  options.rewrite.export_io = true;
+  options.rewrite.layout = WeightsLayout::keep;
+  options.rewrite.output_bytes = {.names = {"y"}, .mean = {0.25}, .deviation = {0.5}};
+  ASSERT_TRUE(convert(folder / "a.onnx", folder / "b.onnx", options).written);
+  options.rewrite.export_io = false;
+  options.rewrite.undo_io = true;
+  const ConvertResult undone = convert(folder / "b.onnx", folder / "undone.onnx", options);
+  ASSERT_TRUE(undone.written);
+  EXPECT_TRUE(undone.verification && undone.verification->outcome == Outcome::same);
+  expect_script("onnxruntime_bytes.py", {folder / "a.onnx", folder / "b.onnx", folder / "undone.onnx"});
 }
 
 /// Tools that search the initializers for a weight recognize a converted model again once it is converted back.

@@ -19,11 +19,11 @@ namespace {
 using testing::HasSubstr;
 using Numbers = std::vector<double>;
 
-const ByteInputs kImage{.names = {"x"}, .mean = {0.485, 0.456, 0.406}, .deviation = {0.229, 0.224, 0.225}};
+const ByteImages kImage{.names = {"x"}, .mean = {0.485, 0.456, 0.406}, .deviation = {0.229, 0.224, 0.225}};
 
 const std::vector<std::string> kPasses = {"byte-input", "fold-batch-norm", "fold-affine"};
 
-PassResult from_bytes(const TextModel& model, const ByteInputs& bytes = kImage, const std::vector<std::string>& passes = kPasses) {
+PassResult from_bytes(const TextModel& model, const ByteImages& bytes = kImage, const std::vector<std::string>& passes = kPasses) {
   PassOptions options;
   options.bytes = bytes;
   return run(passes, model, options);
@@ -37,7 +37,7 @@ Tensor some_bytes(const Dims& dims) {
 }
 
 /// (byte · scale − mean) / deviation in double, rounded once; of an image [1, 3, H, W], or [1, H, W, 3].
-Tensor normalized(const Tensor& bytes, const ByteInputs& how, std::size_t axis = 1) {
+Tensor normalized(const Tensor& bytes, const ByteImages& how, std::size_t axis = 1) {
   Tensor out(DataType::float32, bytes.dims());
   const Dims& dims = bytes.dims();
   const int64_t inner = axis == 1 ? dims[2] * dims[3] : 1, channels = dims[axis];
@@ -52,7 +52,7 @@ Tensor normalized(const Tensor& bytes, const ByteInputs& how, std::size_t axis =
 }
 
 /// The results of the model of bytes are those of the original on the numbers made of them, within rounding.
-void expect_same_from_bytes(const TextModel& before, const Model& after, const ByteInputs& how, const Dims& dims, std::size_t axis = 1) {
+void expect_same_from_bytes(const TextModel& before, const Model& after, const ByteImages& how, const Dims& dims, std::size_t axis = 1) {
   const Tensor bytes = some_bytes(dims);
   const auto wanted = compute(*before.load(), {{"x", Datum(normalized(bytes, how, axis))}});
   const auto found = compute(after, {{"x", Datum(bytes)}});
@@ -109,19 +109,19 @@ TEST(ByteInput, StaysInFrontOfOtherReaders) {
 }
 
 TEST(ByteInput, TakesScaleAlone) {
-  const ByteInputs caffe{.names = {"x"}, .mean = {104, 117, 123}, .scale = 1};
+  const ByteImages caffe{.names = {"x"}, .mean = {104, 117, 123}, .scale = 1};
   const TextModel model = convolution("strides = [2, 2]");
   const PassResult result = from_bytes(model, caffe);
   EXPECT_EQ(result.count("Add") + result.count("Mul"), 0);
   expect_same_from_bytes(model, *result.model, caffe, {1, 3, 4, 5});
-  const ByteInputs plain{.names = {"x"}, .scale = 1};
+  const ByteImages plain{.names = {"x"}, .scale = 1};
   const PassResult unchanged = from_bytes(model, plain, {"byte-input"});
   EXPECT_EQ(structure_of(*unchanged.model).find("Mul"), std::string::npos);
   expect_same_from_bytes(model, *unchanged.model, plain, {1, 3, 4, 5});
 }
 
 TEST(ByteInput, ReversesWeightsWhereOnlyConvolutionsRead) {
-  ByteInputs reversed = kImage;
+  ByteImages reversed = kImage;
   reversed.swaps_channels = true;
   TextModel model(
       "g (float[1,3,4,5] x) => (float[1,1,4,5] y, float[1,1,4,5] z) <float[1,3,1,1] W, float[1,3,3,3] V> "
@@ -137,7 +137,7 @@ TEST(ByteInput, ReversesWeightsWhereOnlyConvolutionsRead) {
 }
 
 TEST(ByteInput, GathersReversedChannelsForOthers) {
-  ByteInputs reversed = kImage;
+  ByteImages reversed = kImage;
   reversed.swaps_channels = true;
   for (const char* const reader :
        {"y = Relu (x)", "y = Conv <group = 3> (x, D)", "r = Relu (x)  c = Conv (x, W)  y = Add (r, c)",
@@ -151,11 +151,11 @@ TEST(ByteInput, GathersReversedChannelsForOthers) {
 }
 
 TEST(ByteInput, FindsChannelsThatComeLast) {
-  ByteInputs reversed = kImage;
+  ByteImages reversed = kImage;
   reversed.swaps_channels = true;
   const TextModel model(
       "g (float[1,6,5,3] x) => (float[1,2,5,4] y) <float[2,3,2,2] W> { t = Transpose <perm = [0, 3, 1, 2]> (x)  y = Conv (t, W) }");
-  for (const ByteInputs& how : {kImage, reversed}) {
+  for (const ByteImages& how : {kImage, reversed}) {
     const PassResult result = from_bytes(model, how);
     EXPECT_EQ(result.count("Add") + result.count("Mul") + result.count("Gather"), 0);
     expect_same_from_bytes(model, *result.model, how, {1, 6, 5, 3}, 3);
@@ -172,9 +172,9 @@ TEST(ByteInput, ReachesNestedGraphs) {
 }
 
 TEST(ByteInput, ComputesTheFormulaForVerify) {
-  ByteInputs reversed = kImage;
+  ByteImages reversed = kImage;
   reversed.swaps_channels = true;
-  for (const ByteInputs& how : {kImage, reversed}) {
+  for (const ByteImages& how : {kImage, reversed}) {
     const TextModel model("g (float[1,3,4,5] x) => (float[1,3,4,5] y) { y = Neg (x) }");
     const auto mapped = model.load();
     passes::compute_from_bytes(mapped->graph(), how);
@@ -185,7 +185,7 @@ TEST(ByteInput, ComputesTheFormulaForVerify) {
 }
 
 TEST(ByteInput, RefusesWhatIsNoImage) {
-  const auto refused = [](const TextModel& model, const ByteInputs& how, ErrorKind kind, const char* why) {
+  const auto refused = [](const TextModel& model, const ByteImages& how, ErrorKind kind, const char* why) {
     try {
       (void)from_bytes(model, how);
       ADD_FAILURE() << why;
@@ -196,7 +196,7 @@ TEST(ByteInput, RefusesWhatIsNoImage) {
   };
   const auto of = [](const std::string& type) { return TextModel("g (" + type + " x) => (" + type + " y) { y = Neg (x) }"); };
   constexpr ErrorKind kUnsupported = ErrorKind::unsupported;
-  ByteInputs how = kImage;
+  ByteImages how = kImage;
   how.names = {"y"};
   refused(of("float[1,3,4,5]"), how, ErrorKind::usage, "no such input");
   refused(of("uint8[1,3,4,5]"), kImage, kUnsupported, "it takes bytes already");

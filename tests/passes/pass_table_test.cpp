@@ -44,7 +44,7 @@ TEST(PassTable, OptionsSelectPasses) {
   EXPECT_EQ(names(options), "remove-unused inline-functions ");
   options.simplify = true;
   EXPECT_EQ(names(options),
-            "inline-branches remove-unused inline-functions remove-identity split-sequences default-operands fold-constants "
+            "inline-branches inline-loops remove-unused inline-functions remove-identity split-sequences default-operands fold-constants "
             "reshape-requests merge-slices merge-pairs merge-equal "
             "product-bias ");
   options.simplify = false;
@@ -56,6 +56,11 @@ TEST(PassTable, OptionsSelectPasses) {
   EXPECT_EQ(names(options), "remove-unused inline-functions precision export-io ");
   options.bytes.names = {"x"};
   EXPECT_EQ(names(options), "remove-unused inline-functions byte-input precision export-io ");
+  options.output_bytes.names = {"y"};
+  EXPECT_EQ(names(options), "remove-unused inline-functions byte-input byte-output precision export-io ");
+  options.export_io = false;
+  options.undo_io = true;
+  EXPECT_EQ(names(options), "remove-unused inline-functions undo-io precision ");
 }
 
 TEST(RewriteDriver, ErrorsNamePassAndNode) {

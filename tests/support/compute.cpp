@@ -65,18 +65,49 @@ class Interpreter {
     throw std::logic_error("no " + name);
   }
 
+  /// As ONNX describes it. Scan outputs of a Loop that does not run have the declared dims.
   std::vector<Datum> loop(const Node& node, const std::vector<const Datum*>& operands, Values& values) {
-    const int64_t trips = *operands.at(0)->tensor.data<int64_t>();
-    std::vector<Datum> state;
-    for (std::size_t i = 1; i < operands.size(); ++i) state.push_back(*operands[i]);
+    const Graph& body = *node.subgraphs().front();
+    const auto given = [&](std::size_t i) { return i < operands.size() ? operands[i] : nullptr; };
+    const int64_t trips = given(0) != nullptr ? *given(0)->tensor.data<int64_t>() : std::numeric_limits<int64_t>::max();
+    std::vector<Datum> state{given(1) != nullptr ? *given(1) : Datum(filled(DataType::boolean, 1))};
+    for (std::size_t i = 2; i < operands.size(); ++i) state.push_back(*operands[i]);
+    const std::size_t kept = state.size();
+    std::vector<Tensor> stacks(body.outputs().size() - kept);
     for (int64_t trip = 0; trip < trips && *state[0].tensor.data<bool>(); ++trip) {
-      Tensor number(DataType::int64, {});
-      *number.data<int64_t>() = trip;
-      std::vector<Datum> inputs = {Datum(number)};
+      std::vector<Datum> inputs = {Datum(filled(DataType::int64, trip))};
       inputs.insert(inputs.end(), state.begin(), state.end());
-      state = run(*node.subgraphs().front(), inputs, values);
+      state = run(body, inputs, values);
+      for (std::size_t i = 0; i < stacks.size(); ++i) stacks[i] = stacked(stacks[i], state[kept + i].tensor);
+      state.resize(kept);
+    }
+    for (std::size_t i = 0; i < stacks.size(); ++i) {
+      const auto declared = body.outputs()[kept + i]->declared();
+      Dims dims = declared ? declared->dims : Dims();
+      dims.insert(dims.begin(), 0);
+      state.emplace_back(stacks[i] ? stacks[i] : Tensor(declared->type, dims));
     }
     return {state.begin() + 1, state.end()};
+  }
+
+  static Tensor filled(DataType type, int64_t value) {
+    Tensor out(type, {});
+    if (type == DataType::boolean) *out.data<bool>() = value != 0;
+    if (type == DataType::int64) *out.data<int64_t>() = value;
+    return out;
+  }
+
+  /// One more slice at the end of a stack.
+  static Tensor stacked(const Tensor& stack, const Tensor& slice) {
+    const Tensor part = contiguous(slice);
+    Dims dims = part.dims();
+    dims.insert(dims.begin(), stack ? stack.dims()[0] + 1 : 1);
+    Tensor out(part.type(), dims);
+    const std::size_t size = static_cast<std::size_t>(part.element_count()) * memory_size(part.type());
+    const std::size_t before = static_cast<std::size_t>(dims[0] - 1) * size;
+    if (stack) std::copy_n(stack.bytes(), before, out.bytes());
+    std::copy_n(part.bytes(), size, out.bytes() + before);
+    return out;
   }
 
   const Model& model_;

@@ -17,11 +17,11 @@ std::vector<double> numbers_of(const std::string& option, const std::vector<std:
   return out;
 }
 
-std::vector<double> deviations_of(const PixelWords& words) {
-  std::vector<double> out = numbers_of("--std", words.deviation);
+std::vector<double> deviations_of(const PixelWords& words, const std::string& option) {
+  std::vector<double> out = numbers_of(option, words.deviation);
   const auto bad = std::ranges::find_if_not(out, [](double value) { return value > 0; });
   if (bad == out.end()) return out;
-  fail(ErrorKind::usage, "--std " + escape(words.deviation[static_cast<std::size_t>(bad - out.begin())]) + ": must be more than 0");
+  fail(ErrorKind::usage, option + " " + escape(words.deviation[static_cast<std::size_t>(bad - out.begin())]) + ": must be more than 0");
 }
 
 /// --resize, and --mean and --std where pictures are meant.
@@ -34,9 +34,9 @@ ImageOptions image_options(const InputWords& words) {
     }
     images.resize = {sizes.front(), sizes.back()};
   }
-  if (!words.pixels.byte_inputs.empty()) return images;  // an input that takes bytes gets those of a picture as they are
+  if (!words.pixels.byte_ports.empty()) return images;  // an input that takes bytes gets those of a picture as they are
   images.mean = numbers_of("--mean", words.pixels.mean);
-  images.deviation = deviations_of(words.pixels);
+  images.deviation = deviations_of(words.pixels, "--std");
   return images;
 }
 
@@ -80,8 +80,7 @@ void declare_input_options(OptionSet& options, InputWords& words, const InputFor
 
 void declare_byte_options(OptionSet& options, PixelWords& words, Forms forms) {
   options
-      .list("--input-u8", "NAME", words.byte_inputs,
-            "take images of input NAME as bytes, of which the model gets (byte / 255 − mean) / std")
+      .list("--input-u8", "NAME", words.byte_ports, "take images of input NAME as bytes, of which the model gets (byte / 255 − mean) / std")
       .only(forms);
   options.real("--scale", "X", words.scale, "multiply bytes by X (default: 1/255) before --mean").only(forms).needs({"--input-u8"});
   options
@@ -98,29 +97,43 @@ void declare_mean_options(OptionSet& options, PixelWords& words, Forms forms, st
   options.list("--std", "X,…", words.deviation, "divide an image's values after --mean", ',').only(forms).needs(needed);
 }
 
-ByteInputs byte_inputs_of(const PixelWords& words) {
-  if (words.byte_inputs.empty()) return {};
-  ByteInputs out{.names = words.byte_inputs,
-                 .mean = numbers_of("--mean", words.mean),
-                 .deviation = deviations_of(words),
+void declare_byte_outputs(OptionSet& options, PixelWords& words, Forms forms) {
+  constexpr std::string_view kNaming = "--output-u8";
+  options
+      .list("--output-u8", "NAME", words.byte_ports,
+            "give images of output NAME as bytes: (the model's value · std + mean) · 255, limited to 0 … 255 and rounded")
+      .only(forms);
+  options.real("--output-scale", "X", words.scale, "divide by X (default: 1/255) after --output-mean").only(forms).needs({kNaming});
+  options.list("--output-mean", "X,…", words.mean, "add to the values, for all channels or for each", ',').only(forms).needs({kNaming});
+  options.list("--output-std", "X,…", words.deviation, "multiply the values before --output-mean", ',').only(forms).needs({kNaming});
+  options.flag("--output-swap-channels", words.swaps_channels, "give the three channels in reverse: BGR of a model of RGB")
+      .only(forms)
+      .needs({kNaming});
+}
+
+ByteImages byte_images_of(const PixelWords& words, const std::string& prefix) {
+  if (words.byte_ports.empty()) return {};
+  ByteImages out{.names = words.byte_ports,
+                 .mean = numbers_of(prefix + "mean", words.mean),
+                 .deviation = deviations_of(words, prefix + "std"),
                  .swaps_channels = words.swaps_channels};
   if (words.scale) out.scale = *words.scale;
-  if (!(out.scale > 0)) fail(ErrorKind::usage, "--scale " + shortest(out.scale) + ": must be more than 0");
+  if (!(out.scale > 0)) fail(ErrorKind::usage, prefix + "scale " + shortest(out.scale) + ": must be more than 0");
   return out;
 }
 
-std::vector<std::string> arguments_of(const ByteInputs& bytes) {
+std::vector<std::string> arguments_of(const ByteImages& bytes, const std::string& prefix, const std::string& naming) {
   std::vector<std::string> out;
-  const auto add = [&](const char* option, const std::vector<double>& values) {
+  const auto add = [&](const char* word, const std::vector<double>& values) {
     std::string text;
     for (const double value : values) text += (text.empty() ? "" : ",") + shortest(value);
-    if (!text.empty()) out.insert(out.end(), {option, text});
+    if (!text.empty()) out.insert(out.end(), {prefix + word, text});
   };
-  for (const std::string& name : bytes.names) out.insert(out.end(), {"--input-u8", shell_word(name)});
-  add("--mean", bytes.mean);
-  add("--std", bytes.deviation);
-  if (bytes.scale != ByteInputs().scale) add("--scale", {bytes.scale});
-  if (bytes.swaps_channels) out.emplace_back("--swap-channels");
+  for (const std::string& name : bytes.names) out.insert(out.end(), {naming, shell_word(name)});
+  add("mean", bytes.mean);
+  add("std", bytes.deviation);
+  if (bytes.scale != ByteImages().scale) add("scale", {bytes.scale});
+  if (bytes.swaps_channels) out.push_back(prefix + "swap-channels");
   return out;
 }
 

@@ -14,7 +14,7 @@ namespace relayout::cli {
 
 /// The options that say what the bytes of images stand for, as words.
 struct PixelWords {
-  std::vector<std::string> byte_inputs, mean, deviation;
+  std::vector<std::string> byte_ports, mean, deviation;
   std::optional<double> scale;
   bool swaps_channels = false;
 };
@@ -41,10 +41,12 @@ void declare_input_options(OptionSet& options, InputWords& words, const InputFor
 void declare_byte_options(OptionSet& options, PixelWords& words, Forms forms);
 /// Declares --mean and --std, which need one of these options.
 void declare_mean_options(OptionSet& options, PixelWords& words, Forms forms, std::initializer_list<std::string_view> needed);
-/// The inputs that take bytes, and what these stand for.
-[[nodiscard]] ByteInputs byte_inputs_of(const PixelWords& words);
-/// The same as arguments of a command, quoted for a shell.
-[[nodiscard]] std::vector<std::string> arguments_of(const ByteInputs& bytes);
+/// Declares --output-u8 and what is said of its images: --output-mean, --output-std, --output-scale, --output-swap-channels.
+void declare_byte_outputs(OptionSet& options, PixelWords& words, Forms forms);
+/// The inputs or outputs that are bytes, and what these stand for. `prefix` is that of options: "--" or "--output-".
+[[nodiscard]] ByteImages byte_images_of(const PixelWords& words, const std::string& prefix);
+/// The same as arguments of a command, quoted for a shell; `naming` is the option that names the inputs or outputs.
+[[nodiscard]] std::vector<std::string> arguments_of(const ByteImages& bytes, const std::string& prefix, const std::string& naming);
 
 /// Reads all of them except --dim, which has a list of sizes in profile, and those of inputs that take bytes.
 void read_inputs(const InputWords& words, InputOptions& options);

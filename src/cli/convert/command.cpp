@@ -67,7 +67,9 @@ void check_passes(const OptionSet& options, const ConvertRequest& request) {
                                          {"--set-dim", {"set-dims"}},
                                          {"--set-shape", {"set-dims"}},
                                          {"--free-dim", {"set-dims"}},
-                                         {"--input-u8", {"byte-input"}},
+                                         {"--input-u8", {"byte-input", "undo-io"}},
+                                         {"--output-u8", {"byte-output", "undo-io"}},
+                                         {"--undo-io", {"undo-io"}},
                                          {"--rename", {"rename"}},
                                          {"--share-weights", {"share-weights"}},
                                          {"--scramble", {"scramble"}},
@@ -119,6 +121,11 @@ void declare_passes(OptionSet& options, ConvertRequest& request) {
   options.text("--io", "nhwc[:NAME,...]", request.io, "take and give images, or the named inputs and outputs, channels-last");
   declare_byte_options(options, request.pixels, kConverts);
   declare_mean_options(options, request.pixels, kConverts, {"--input-u8"});
+  declare_byte_outputs(options, request.output_pixels, kConverts);
+  options
+      .flag("--undo-io", passes.undo_io,
+            "bring inputs and outputs back as they were before --io nhwc, and before --input-u8 and --output-u8 of these names and numbers")
+      .excludes({"--io", "--swap-channels", "--output-swap-channels"});
   options.choice("--emit", {"transposes"}, request.emit, "write the borders of the layout plan as Transposes, which other runtimes cancel");
   options.choice("--when", {"auto", "always", "never"}, request.when, "plan convolutions channels-last; auto (default): where it pays")
       .needs({"--emit"});

@@ -29,7 +29,7 @@ struct ConvertRequest {
   bool list_passes = false;
   Assignments dims, shapes;
   Assignments set_dims, set_shapes, free_dims, renames;
-  PixelWords pixels;
+  PixelWords pixels, output_pixels;
   int64_t scramble = -1;
   std::vector<std::string> strip;
   std::vector<std::string> facts;  ///< values besides the models on which results depend
@@ -82,7 +82,8 @@ struct NextSteps {
 struct VerifyNeeds {
   std::string precision = {};  ///< fp16 or bf16
   std::map<std::string, std::string> renames = {};
-  ByteInputs bytes = {};
+  ByteImages bytes = {}, output_bytes = {};
+  bool is_undone = false;  ///< the result is the original of the file that was given
   bool images_last = false, other_types = false, newer_opset = false;
 };
 

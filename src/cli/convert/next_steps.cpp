@@ -34,7 +34,8 @@ std::optional<VerifyNeeds> verify_needs(const ConvertRequest& request, const Con
   if (!result.written || result.verification || !can_be_named(request, job)) return std::nullopt;
   // A model for other sizes has no original, and one with other weights computes something else.
   if (!request.set_shapes.empty() || is_done(result, "scramble")) return std::nullopt;
-  VerifyNeeds needs{.images_last = is_done(result, "export-io"), .newer_opset = request.options.load.allow_newer_opset};
+  VerifyNeeds needs{.images_last = is_done(result, "export-io") || is_done(result, "undo-io"),
+                    .newer_opset = request.options.load.allow_newer_opset};
   if (is_done(result, "precision") && request.precision != "fp32") needs.precision = request.precision;
   needs.other_types = (request.options.rewrite.io_precision && request.precision == "fp32") || !request.set_dims.empty();
   for (const Finding& finding : result.findings) {
@@ -42,7 +43,9 @@ std::optional<VerifyNeeds> verify_needs(const ConvertRequest& request, const Con
     const bool is_port = finding.pass == "rename" && finding.op_type != "dim";
     if (is_port && renamed != request.options.rewrite.renames.end()) needs.renames.insert(*renamed);
   }
-  if (is_done(result, "byte-input")) needs.bytes = request.options.rewrite.bytes;
+  needs.is_undone = is_done(result, "undo-io");
+  if (is_done(result, "byte-input") || needs.is_undone) needs.bytes = request.options.rewrite.bytes;
+  if (is_done(result, "byte-output") || needs.is_undone) needs.output_bytes = request.options.rewrite.output_bytes;
   return needs;
 }
 
@@ -52,8 +55,10 @@ CommandWords verify_words(const VerifyNeeds& needs) {
   if (!needs.precision.empty()) words.insert(words.end(), {"--precision", needs.precision});
   for (const auto& [from, to] : needs.renames)
     words.insert(words.end(), {"--rename", shell_word(std::string(from).append("=").append(to))});
-  const std::vector<std::string> bytes = arguments_of(needs.bytes);
-  words.insert(words.end(), bytes.begin(), bytes.end());
+  for (const std::vector<std::string>& bytes :
+       {arguments_of(needs.bytes, "--", "--input-u8"), arguments_of(needs.output_bytes, "--output-", "--output-u8")}) {
+    words.insert(words.end(), bytes.begin(), bytes.end());
+  }
   if (needs.images_last) words.insert(words.end(), {"--io", "nhwc"});
   if (needs.other_types) words.emplace_back("--allow-interface");
   if (needs.newer_opset) words.emplace_back("--allow-newer-opset");
@@ -127,7 +132,10 @@ NextSteps next_steps(const ConvertRequest& request, const ConvertJob& job, const
     next.undo =
         undo_command(job.output, {.keeps_io = request.options.rewrite.export_io, .newer_opset = request.options.load.allow_newer_opset});
   }
-  if (const auto needs = verify_needs(request, job, result)) next.verify = verify_command(job.input, job.output, *needs);
+  if (const auto needs = verify_needs(request, job, result)) {
+    // Bytes are computed from numbers: those of the result.
+    next.verify = needs->is_undone ? verify_command(job.output, job.input, *needs) : verify_command(job.input, job.output, *needs);
+  }
   if (!request.set_shapes.empty() && !result.verification)
     next.note = "The original has other dims: the same command with --verify compares both at these.";
   return next;
@@ -135,11 +143,12 @@ NextSteps next_steps(const ConvertRequest& request, const ConvertJob& job, const
 
 void ResultsToVerify::add(const ConvertRequest& request, const ConvertJob& job, const ConvertResult& result) {
   const auto needs = verify_needs(request, job, result);
-  if (!needs) return;
+  if (!needs || needs->is_undone) return;
   done_.push_back(job);
   if (!needs->precision.empty()) needs_.precision = needs->precision;
   needs_.renames.insert(needs->renames.begin(), needs->renames.end());
   if (!needs->bytes.names.empty()) needs_.bytes = needs->bytes;
+  if (!needs->output_bytes.names.empty()) needs_.output_bytes = needs->output_bytes;
   needs_.images_last = needs_.images_last || needs->images_last;
   needs_.other_types = needs_.other_types || needs->other_types;
   needs_.newer_opset = needs_.newer_opset || needs->newer_opset;

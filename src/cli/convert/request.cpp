@@ -128,7 +128,8 @@ void read_words(ConvertRequest& request) {
   options.rewrite.sizes = {options.verification.dims, options.verification.shapes};
   options.rewrite.dims = {dims_of(request.set_dims, "--set-dim"), shapes_of(request.set_shapes, "--set-shape"),
                           free_dims_of(request.free_dims)};
-  options.rewrite.bytes = byte_inputs_of(request.pixels);
+  options.rewrite.bytes = byte_images_of(request.pixels, "--");
+  options.rewrite.output_bytes = byte_images_of(request.output_pixels, "--output-");
   options.rewrite.strip = annotations_of(request.strip);
   options.rewrite.renames = {request.renames.begin(), request.renames.end()};
   if (request.scramble >= 0) options.rewrite.scramble = static_cast<uint64_t>(request.scramble);

@@ -28,6 +28,7 @@ struct VerifyRequest {
   std::vector<std::string> models;
   std::string data;
   InputWords inputs;
+  PixelWords output_pixels;
   std::string io, precision, match, mode, save_data, save_repro, original;
   int64_t scramble = -1;
   bool reference = false, layers = false, merged = false, chain = false;
@@ -93,7 +94,8 @@ void read_words(VerifyRequest& request) {
   options.match_position = !request.match.empty();
   for (const auto& [a, b] : request.renames) options.renames[a] = b;
   read_inputs(request.inputs, options);
-  options.bytes = byte_inputs_of(request.inputs.pixels);
+  options.bytes = byte_images_of(request.inputs.pixels, "--");
+  options.output_bytes = byte_images_of(request.output_pixels, "--output-");
   options.save_data = request.save_data;
   if (request.mode == "as-written") options.mode = Mode::as_written;
   if (request.mode == "optimized") options.mode = Mode::optimized;
@@ -303,6 +305,7 @@ void declare_inputs(OptionSet& options, VerifyRequest& request) {
   declare_input_options(
       options, request.inputs,
       {.seed = kRuns, .sizes = kOfPairs | kDerivative | kRuns, .files = kPair | kMany | kDerivative | kRuns, .bytes = kOfPairs | kRuns});
+  declare_byte_outputs(options, request.output_pixels, kOfPairs | kRuns);
   options.text("--save-data", "DIR", request.save_data, "write inputs and outputs of A into DIR as test_data_set_N, for --data")
       .only(kPair | kRuns);
   options
