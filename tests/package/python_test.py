@@ -122,8 +122,8 @@ class InMemory(unittest.TestCase):
             with mock.patch.object(blame.Trial, "write", wrong):
                 found = blame.blame(path, "fake", save_repro=repro)
             self.assertIn(says, found["markdown"])
-            self.assertIn("which ends with node `b` (LeakyRelu)", found["markdown"])
-            part = onnx.load(os.path.join(repro, "a.onnx"))
+            self.assertIn("1 node, the last one `b` (LeakyRelu)", found["markdown"])
+            part = onnx.load(os.path.join(repro, "part/a.onnx"))
             self.assertEqual([node.op_type for node in part.graph.node], ["LeakyRelu"])
 
 
