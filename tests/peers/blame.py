@@ -36,9 +36,12 @@ LARGEST = 120_000_000
 ROWS = [("ort", "ort:32132", "extended"), ("ort", "ort:32416", "basic"), ("ort", "ort:17689", "extended"), ("ort", "ort:22177", "basic"),
         ("ort", "ort:32414", "basic"), ("ort", "ort:8203", "extended"),
         ("onnxslim", "real:yahoo-nsfw", ""), ("onnxslim", "real:lac", ""), ("onnxsim", "real:silero-half", ""), ("onnxsim", "real:silero-op15", ""),
-        ("onnxslim", "real:mtcnn-o", "", "onnxslim==0.1.34 onnx==1.16.2"), ("onnxslim", "real:voicefilter-emb", "", "onnxslim==0.1.34 onnx==1.16.2"),
-        ("onnxslim", "real:titles-enc", "", "onnxslim==0.1.34 onnx==1.16.2"), ("onnxslim", "real:ppocr2-cls", "", "onnxslim==0.1.34 onnx==1.16.2"),
-        ("onnxslim", "real:romanizer-enc", "", "onnxslim==0.1.80 onnx==1.19.1"), ("onnxslim", "real:ppocr6-rec", "", "onnxslim==0.1.80 onnx==1.19.1"),
+        *(("onnxslim", f"real:{name}", "", "onnxslim==0.1.31 onnx==1.16.2") for name in ("oww-jarvis", "silero-half", "silero-ifless")),
+        *(("onnxslim", f"real:{name}", "", "onnxslim==0.1.34 onnx==1.16.2") for name in ("mtcnn-o", "titles-enc", "ppocr2-cls")),
+        *(("onnxslim", f"real:{name}", "", "onnxslim==0.1.65 onnx==1.19.1") for name in ("khmersm", "sk-knv")),
+        *(("onnxslim", f"real:{name}", "", "onnxslim==0.1.80 onnx==1.19.1") for name in ("romanizer-enc", "ppocr6-rec")),
+        ("onnxslim", "real:mobilenet_v2_raw", "", "onnxslim==0.1.94"), ("onnxoptimizer", "real:ppocr4-det", "", "onnxoptimizer==0.3.13"),
+        ("onnxoptimizer", "real:mobilenet_v2_raw", "", "onnxoptimizer==0.3.13"), ("onnxsim", "real:mobilenet_v2_raw", "", "onnxsim==0.4.36"),
         ("onnxoptimizer", "onnx:test_group_normalization_epsilon_expanded", ""), ("onnxoptimizer", "onnx:test_shape_start_greater_than_end", ""),
         ("onnxslim", "onnx:test_affine_grid_2d_expanded", ""), ("onnxslim", "onnx:test_reshape_one_dim", ""), ("onnxslim", "onnx:test_if_opt", ""),
         ("onnxslim", "onnx:test_squeeze_negative_axes", ""), ("onnxslim", "onnx:test_not_2d", ""),
@@ -207,22 +210,22 @@ def bytes_of(folder) -> int:
     return sum(file.stat().st_size for file in pathlib.Path(folder).rglob("*") if file.is_file())
 
 
-def written_by(tool, level, file, out) -> str:
-    """Runs the tool with all its passes. Gives back why there is no file, or nothing."""
+def written_by(tool, level, passes, file, out) -> str:
+    """Runs the tool. Gives back why there is no file, or nothing."""
     with tempfile.TemporaryDirectory() as place:
-        return blame.Trial(str(file), tool, level, place, {}).write(str(out), blame.TOOLS[tool].passes(level))
+        return blame.Trial(str(file), tool, level, place, {}).write(str(out), passes)
 
 
-def reproducer_of(tool, level, repro: pathlib.Path) -> str:
+def reproducer_of(tool, level, passes, repro: pathlib.Path) -> str:
     """Its nodes and bytes, and what ONNX Runtime shows of the tool's file of it."""
     for file in filter(pathlib.Path.exists, (repro / "part/a.onnx", repro / "1/a.onnx")):
         data = sorted(file.parent.glob("test_data_set_0/input_*.pb"), key=lambda file: int(file.stem.split("_")[1]))
         given = dict(zip((port.name for port in truth.session(file).get_inputs()), map(array_of, data)))
         with tempfile.TemporaryDirectory() as place:
             out = pathlib.Path(place) / "out.onnx"
-            fault = shown(file, out, written_by(tool, level, file, out), given)[0]
+            fault = shown(file, out, written_by(tool, level, passes, file, out), given)[0]
         nodes = sum(node.op_type != "Constant" for node in onnx.load(str(file)).graph.node)
-        return f"{nodes} nodes, {bytes_of(file.parent):,} bytes: {fault or 'right alone'}"
+        return f"{nodes} node{'s' * (nodes > 1)}, {bytes_of(file.parent):,} bytes: {fault or 'right alone'}"
     return "the model"
 
 
@@ -236,7 +239,7 @@ def judged(program, row, cases, folders, keep):
         file, given = written(name, cases, folders, folder)
         level = level or blame.TOOLS[tool].levels[0]
         out = folder / "out.onnx"
-        fault, feed = shown(file, out, written_by(tool, level, file, out), given)
+        fault, feed = shown(file, out, written_by(tool, level, blame.TOOLS[tool].passes(level), file, out), given)
         found = blame.blame(str(file), tool, level, str(repro), input=feed or given) if given or not fault else blame.blame(str(file), tool, level, str(repro))
         report = found["report"]
         kernels = by_its_kernels(program, file, given, level, folder) if tool == "ort" and report["verdict"] == "same" else ""
@@ -244,7 +247,7 @@ def judged(program, row, cases, folders, keep):
     node = f"{first['node']} ({first['op']})" if first else fault.removeprefix("no ") if fault.startswith("no input") else ""
     return {"tool": f"{found['tool']} {found['version']}", "model": name, "fault": fault, "kernels": kernels, "passes": found["passes"], "node": node,
             "verdict": report["verdict"], "reason": report.get("reason", ""), "seconds": round(time.monotonic() - start),
-            "reproducer": reproducer_of(tool, level, repro) if found["passes"] else ""}
+            "reproducer": reproducer_of(tool, level, found["passes"], repro) if blame.is_fault(report) else ""}
 
 
 def folder_of(version: str) -> pathlib.Path:
@@ -320,7 +323,7 @@ def main(argv):
             continue
         one = judged_beside(options.program, row, options.keep) if len(row) > 3 else judged(options.program, row, cases, folders, options.keep)
         rows.append(one)
-        print(f"| {one['tool']} | {one['model']} | {one['kernels'] or one['fault'] or 'the same'} | {one['verdict']} | {', '.join(one['passes'])} | {one['node']} | "
+        print(f"| {one['tool']} | {one['model']} | {one['kernels'] or one['fault'] or 'the same'} | {one['verdict']} | {', '.join(one['passes']) or ('none alone' if one['reproducer'] else '')} | {one['node']} | "
               f"{one['reproducer']} | {one['seconds']} |", flush=True)
         if options.json:
             options.json.write_text(json.dumps(rows, indent=1))

@@ -79,9 +79,9 @@ class OnnxSlim(Tool):
     stages = ("constant_folding", "graph_fusion", "dead_node_elimination", "subexpression_elimination", "weight_tying")
 
     def passes(self, level: str) -> List[str]:
-        import onnxslim.core.optimization  # noqa: F401, registers the patterns
-        from onnxslim.core.pattern.registry import DEFAULT_FUSION_PATTERNS
-        return ["shape inference"] + [name for name in self.stages if name != "graph_fusion"] + list(DEFAULT_FUSION_PATTERNS)
+        self.optimization()  # registers the patterns
+        patterns = found_in("onnxslim.core.pattern.registry", "onnxslim").DEFAULT_FUSION_PATTERNS
+        return ["shape inference"] + [name for name in self.stages if name != "graph_fusion"] + list(patterns)
 
     def write(self, path: str, out: str, level: str, passes: Sequence[str]) -> None:
         import onnxslim
@@ -90,21 +90,39 @@ class OnnxSlim(Tool):
         skipped = [name for name in self.stages if name != "graph_fusion" and name not in passes]
         if not any(name in passes for name in patterns):
             skipped.append("graph_fusion")
-        if not hasattr(importlib.import_module("onnxslim.core.optimization"), "OptimizationSettings"):
+        options = {"skip_fusion_patterns": [name for name in patterns if name not in passes] or None, "no_shape_infer": "shape inference" not in passes}
+        if hasattr(self.optimization(), "OptimizationSettings"):
+            options["skip_optimizations"] = skipped or None
+        else:
             self.take_out(skipped)
-        onnxslim.slim(path, out, skip_fusion_patterns=[name for name in patterns if name not in passes] or None,
-                      skip_optimizations=skipped or None, no_shape_infer="shape inference" not in passes)
+        onnxslim.slim(path, out, **options)
 
     @staticmethod
-    def take_out(stages: Sequence[str]) -> None:
+    def optimization() -> Any:
+        return found_in("onnxslim.core.optimization", "onnxslim.core.optimizer")
+
+    def take_out(self, stages: Sequence[str]) -> None:
         """Versions before 0.1.50 have no switch for them."""
-        optimization = importlib.import_module("onnxslim.core.optimization")
-        graph = importlib.import_module("onnxslim.third_party.onnx_graphsurgeon.ir.graph").Graph
+        module = self.optimization()
+        graph = found_in("onnxslim.third_party.onnx_graphsurgeon.ir.graph", "onnxslim.onnx_graphsurgeon.ir.graph").Graph
+        functions = {"dead_node_elimination": ("dead_node_elimination", "graph_constant_fold_inplace"), "weight_tying": ("tie_weights",)}
         for stage in stages:
             if stage == "constant_folding":
-                graph.fold_constants = lambda self, *_, **__: self
-            elif stage != "graph_fusion":
-                setattr(optimization, "tie_weights" if stage == "weight_tying" else stage, lambda *_: None)
+                graph.fold_constants = lambda graph, *_, **__: graph
+            for name in functions.get(stage, (stage,)):
+                if hasattr(module, name):
+                    setattr(module, name, lambda *_: None)
+
+
+def found_in(*names: str) -> Any:
+    """The first of these modules that is there: versions of a tool keep things at different places."""
+    for name in names:
+        try:
+            return importlib.import_module(name)
+        except ModuleNotFoundError as error:
+            if name == names[-1] or not name.startswith(error.name or "?"):
+                raise
+    return None
 
 
 class OnnxScript(Tool):
@@ -174,7 +192,7 @@ TOOLS = {"ort": OnnxRuntime(), "onnxsim": OnnxSim(), "onnxslim": OnnxSlim(), "on
 # --- the search -------------------------------------------------------------------------------------------------------------------------
 
 
-MOST_PARTS = 100  # of a model, until one is small enough
+MOST_PARTS = 60  # of a model, until one is small enough
 T = TypeVar("T")
 
 
@@ -210,7 +228,7 @@ class Trial:
 
     def __init__(self, path: str, tool: str, level: str, folder: str, verify: Dict[str, Any]) -> None:
         self.path, self.tool, self.level, self.folder, self.verify = path, tool, level, folder, verify
-        self.known = {}  # type: Dict[Tuple[str, ...], bool]
+        self.known = {}  # type: Dict[Tuple[str, ...], str]
         self.runs = 0
 
     def write(self, out: str, passes: Sequence[str], path: Optional[str] = None) -> str:
@@ -229,11 +247,18 @@ class Trial:
     def judged(self, a: str, b: str, **options: Any) -> relayout.Report:
         return relayout.verify(a, b, **{**self.verify, **options})
 
-    def is_wrong(self, passes: Sequence[str]) -> bool:
+    def verdict(self, passes: Sequence[str]) -> str:
         key = tuple(passes)
         if key not in self.known:
-            self.known[key] = is_fault(self.outcome(os.path.join(self.folder, "tried.onnx"), passes))
+            self.known[key] = self.outcome(os.path.join(self.folder, "tried.onnx"), passes)["verdict"]
         return self.known[key]
+
+    def takes(self, path: str, message: str, **options: Any) -> bool:
+        """Whether the model takes inputs that it is said not to: it is the other file that does not."""
+        try:
+            return message.startswith(path) and self.judged(path, path, **options)["verdict"] == "same"
+        except relayout.Error:
+            return False
 
     def outcome(self, out: str, passes: Sequence[str], path: Optional[str] = None, **options: Any) -> relayout.Report:
         """The report of verify on the tool's file. Without a file the verdict is "no file", for one that is no valid model "invalid"."""
@@ -244,7 +269,7 @@ class Trial:
             report = self.judged(path or self.path, out, **options)
         except relayout.Error as error:
             refused = error.exit_code == 3 or (error.exit_code == 4 and str(error).startswith(out) and refusal(out))
-            if not refused:
+            if not refused and not self.takes(path or self.path, str(error), **options):
                 raise
             return {"verdict": "invalid", "reason": str(error).replace(out, "the file")}
         why = "" if is_fault(report) else refusal(out, full_check=True)
@@ -412,7 +437,7 @@ def again(trial: Trial, passes: List[str], made: Dict[str, Any]) -> bool:
         made["again"] = "the tool does not take this `a.onnx` alone: {}".format(why)
         return False
     try:
-        shows = bool(trial.judged(part, out, dim=None, shape=None, input=stored_inputs(part))["verdict"] == "different")
+        shows = bool(trial.judged(part, out, dim=None, shape=None, input=stored_inputs(part)).get("first_divergence"))
     except relayout.Error as error:
         made["again"] = "the tool's file of this `a.onnx` alone is refused: {}".format(error)
         return False
@@ -429,14 +454,14 @@ def blame(path: str, tool: str, level: Optional[str] = None, save_repro: Optiona
         trial = Trial(path, tool, chosen, folder, options)
         out = os.path.join(folder, "whole.onnx")
         report = trial.outcome(out, every)
-        if report["verdict"] == "no file" and trial.is_wrong([]):
+        if report["verdict"] == "no file" and trial.verdict([]) == "no file":
             raise relayout.Error("{} does not run on {}: {}".format(TOOLS[tool].module, path, report["reason"]), 4)
         result = {"tool": TOOLS[tool].module, "version": TOOLS[tool].version(), "level": chosen, "model": path, "passes": [], "report": report}
         if not is_fault(report):
             result["markdown"] = "{} {} (level {}): its file of `{}` is {}{}\n".format(
                 TOOLS[tool].module, TOOLS[tool].version(), chosen, path, report["verdict"], ": " + report["reason"] if report["reason"] else "")
             return result
-        passes = smallest(every, trial.is_wrong) if not trial.is_wrong([]) else []
+        passes = smallest(every, lambda some: trial.verdict(some) == report["verdict"]) if trial.verdict([]) != report["verdict"] else []
         found = trial.outcome(out, passes, **({"save_repro": save_repro} if save_repro else {}))
         if save_repro:
             shown = [again(trial, passes, made) for made in found.get("reproducers", []) if "folder" in made and made["differs"]]
