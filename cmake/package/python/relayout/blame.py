@@ -365,8 +365,11 @@ def save_part(trial: "Trial", passes: Sequence[str], whole: relayout.Report, fol
             return False
         return kind_of(found) == kind_of(whole)
 
-    if not fails(range(len(parts.nodes))):
-        return None
+    every = range(len(parts.nodes))
+    if not fails(every):
+        parts.values = {}  # those of one run may not show it
+        if not fails(every):
+            return None
     numbers = parts.smallest(fails)
     parts.cut(numbers, out)
     os.makedirs(folder, exist_ok=True)
