@@ -5,7 +5,8 @@
 
 Models are those of the ONNX package's backend tests (onnx:NAME), the trained ones of RELAYOUT_MODELS (real:NAME), and small ones built from
 threads of ONNX Runtime (ort:NUMBER). A fault is real where ONNX Runtime, without optimizations, loads and runs the original but not the tool's file, or
-computes something else. --scan tries a tool on all models with stored inputs, zeros and other sizes of free dims, and prints what is wrong."""
+computes something else. --scan tries a tool on all models with stored inputs, zeros and other sizes of free dims, and prints what is wrong. A row may
+name versions of packages: pip puts them below the cache of relayout; PYTHONPATH=DIR:… lets --scan take one."""
 import argparse
 import fnmatch
 import json
@@ -240,7 +241,8 @@ def judged(program, row, cases, folders, keep):
         level = level or blame.TOOLS[tool].levels[0]
         out = folder / "out.onnx"
         fault, feed = shown(file, out, written_by(tool, level, blame.TOOLS[tool].passes(level), file, out), given)
-        found = blame.blame(str(file), tool, level, str(repro), input=feed or given) if given or not fault else blame.blame(str(file), tool, level, str(repro))
+        inputs = {"input": feed or given} if given or not fault else {}
+        found = blame.blame(str(file), tool, level, str(repro), **inputs)
         report = found["report"]
         kernels = by_its_kernels(program, file, given, level, folder) if tool == "ort" and report["verdict"] == "same" else ""
     first = report.get("first_divergence") or report.get("part") or {}
@@ -323,7 +325,8 @@ def main(argv):
             continue
         one = judged_beside(options.program, row, options.keep) if len(row) > 3 else judged(options.program, row, cases, folders, options.keep)
         rows.append(one)
-        print(f"| {one['tool']} | {one['model']} | {one['kernels'] or one['fault'] or 'the same'} | {one['verdict']} | {', '.join(one['passes']) or ('none alone' if one['reproducer'] else '')} | {one['node']} | "
+        passes = ", ".join(one["passes"]) or ("none: reading and writing" if one["reproducer"] else "")
+        print(f"| {one['tool']} | {one['model']} | {one['kernels'] or one['fault'] or 'the same'} | {one['verdict']} | {passes} | {one['node']} | "
               f"{one['reproducer']} | {one['seconds']} |", flush=True)
         if options.json:
             options.json.write_text(json.dumps(rows, indent=1))

@@ -4,7 +4,8 @@
     python -m relayout.blame model.onnx --tool ort --level extended --save-repro blamed -o blamed.md
 
 Runs the tool that is installed, lets `relayout verify` judge its file, and looks for the fewest of its passes with which the file is still
-wrong. Prints a report in Markdown. Exit code 0: nothing is wrong; 1: a pass is named; 2: usage; 4: the tool does not run.
+wrong. Prints a report in Markdown. Exit code 0: nothing is wrong; 1: a pass is named; 2: usage; 4: the tool does not run. PYTHONPATH=DIR takes
+another version, as of `pip install --no-deps --target DIR onnxslim==0.1.34`.
 """
 
 import argparse
@@ -79,20 +80,21 @@ class OnnxSlim(Tool):
     stages = ("constant_folding", "graph_fusion", "dead_node_elimination", "subexpression_elimination", "weight_tying")
 
     def passes(self, level: str) -> List[str]:
-        self.optimization()  # registers the patterns
-        patterns = found_in("onnxslim.core.pattern.registry", "onnxslim").DEFAULT_FUSION_PATTERNS
-        return ["shape inference"] + [name for name in self.stages if name != "graph_fusion"] + list(patterns)
+        return ["shape inference"] + [name for name in self.stages if name != "graph_fusion"] + self.patterns()
+
+    def patterns(self) -> List[str]:
+        self.optimization()  # registers them
+        return list(found_in("onnxslim.core.pattern.registry", "onnxslim").DEFAULT_FUSION_PATTERNS)
 
     def write(self, path: str, out: str, level: str, passes: Sequence[str]) -> None:
         import onnxslim
-        every = self.passes(level)
-        patterns = [name for name in every if name not in self.stages and name != "shape inference"]
-        skipped = [name for name in self.stages if name != "graph_fusion" and name not in passes]
-        if not any(name in passes for name in patterns):
-            skipped.append("graph_fusion")
-        options = {"skip_fusion_patterns": [name for name in patterns if name not in passes] or None, "no_shape_infer": "shape inference" not in passes}
+        patterns = self.patterns()
+        skipped = [name for name in self.passes(level) if name not in passes and name not in patterns]
+        options = {"skip_fusion_patterns": [name for name in patterns if name not in passes] or None,
+                   "no_shape_infer": "shape inference" not in passes}  # type: Dict[str, Any]
         if hasattr(self.optimization(), "OptimizationSettings"):
-            options["skip_optimizations"] = skipped or None
+            stages = [name for name in skipped if name in self.stages] + ["graph_fusion"] * (not any(name in passes for name in patterns))
+            options["skip_optimizations"] = stages or None
         else:
             self.take_out(skipped)
         onnxslim.slim(path, out, **options)
@@ -102,16 +104,15 @@ class OnnxSlim(Tool):
         return found_in("onnxslim.core.optimization", "onnxslim.core.optimizer")
 
     def take_out(self, stages: Sequence[str]) -> None:
-        """Versions before 0.1.50 have no switch for them."""
-        module = self.optimization()
+        """Early versions have no switch for them, or one that leaves some of it on."""
         graph = found_in("onnxslim.third_party.onnx_graphsurgeon.ir.graph", "onnxslim.onnx_graphsurgeon.ir.graph").Graph
-        functions = {"dead_node_elimination": ("dead_node_elimination", "graph_constant_fold_inplace"), "weight_tying": ("tie_weights",)}
+        whole = found_in("onnxslim.core.slim", "onnxslim.core")
+        places = {"shape inference": (whole, "shape_infer"), "constant_folding": (graph, "fold_constants"),
+                  "weight_tying": (self.optimization(), "tie_weights"), "dead_node_elimination": (self.optimization(), "graph_constant_fold_inplace")}
         for stage in stages:
-            if stage == "constant_folding":
-                graph.fold_constants = lambda graph, *_, **__: graph
-            for name in functions.get(stage, (stage,)):
-                if hasattr(module, name):
-                    setattr(module, name, lambda *_: None)
+            for place, name in ((self.optimization(), stage), places.get(stage, (graph, ""))):
+                if hasattr(place, name):
+                    setattr(place, name, lambda taken, *_, **__: taken)
 
 
 def found_in(*names: str) -> Any:
@@ -480,7 +481,7 @@ def main(argv: Optional[Sequence[str]] = None) -> int:
     parser.add_argument("model", nargs="?", metavar="MODEL")
     parser.add_argument("--tool", choices=sorted(TOOLS))
     parser.add_argument("--level", help="of ort: basic, extended (default), layout, all; of onnxoptimizer: default, all")
-    parser.add_argument("--save-repro", metavar="DIR", help="write the node at fault as two small models")
+    parser.add_argument("--save-repro", metavar="DIR", help="write the node at fault as two small models, or the fewest nodes that show the fault")
     parser.add_argument("-o", "--output", metavar="FILE", help="write the report there")
     for name in ("--dim", "--shape", "--input"):
         parser.add_argument(name, action="append", metavar="NAME=X", help="as for relayout verify")
