@@ -13,7 +13,6 @@ import importlib
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -372,10 +371,9 @@ def save_part(trial: "Trial", passes: Sequence[str], whole: relayout.Report, fol
         if not fails(every):
             return None
     numbers = parts.smallest(fails)
-    parts.cut(numbers, out)
     os.makedirs(folder, exist_ok=True)
-    shutil.copy(out, os.path.join(folder, "a.onnx"))
-    save_inputs(parts.given(out) or {}, os.path.join(folder, "test_data_set_0"))
+    parts.cut(numbers, os.path.join(folder, "a.onnx"))  # its external data lies beside it
+    save_inputs(parts.given(os.path.join(folder, "a.onnx")) or {}, os.path.join(folder, "test_data_set_0"))
     node = parts.nodes[numbers[-1]]
     return {"folder": folder, "nodes": len(numbers), "node": node.name or node.output[0], "op": node.op_type}
 
