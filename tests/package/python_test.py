@@ -100,6 +100,53 @@ class InMemory(unittest.TestCase):
             tool.passes.return_value = ["p0", "p1"]
             self.assertIn("is same", blame.blame(path, "fake")["markdown"])
 
+    def blamed(self, folder, name, spoil):
+        """The report on a tool of which pass p1 does this to a model."""
+        import onnx
+
+        def write(trial, out, passes, path=None):
+            model = onnx.load(path or trial.path)
+            if "p1" in passes:
+                spoil(model.graph)
+            onnx.save(model, out)
+            return ""
+
+        tool = mock.Mock(module="onnx", levels=("default",), call="{path!r} {passes}")
+        tool.passes.return_value = ["p0", "p1", "p2"]
+        tool.version.return_value = "1"
+        path, repro = os.path.join(folder, "net.onnx"), os.path.join(folder, name)
+        onnx.save(self.model, path)
+        with mock.patch.dict(blame.TOOLS, {"fake": tool}), mock.patch.object(blame.Trial, "write", write):
+            found = blame.blame(path, "fake", save_repro=repro)
+        self.assertEqual(found["passes"], ["p1"], found["markdown"])
+        return found, onnx.load(os.path.join(repro, "part/a.onnx")).graph
+
+    def test_blame_of_what_needs_other_nodes(self):
+        def spoil(graph):
+            if any(node.op_type == "Mul" for node in graph.node):
+                for node in graph.node:
+                    if node.op_type == "LeakyRelu":
+                        node.attribute[0].f = 0.25
+
+        with tempfile.TemporaryDirectory() as folder:
+            found, part = self.blamed(folder, "repro", spoil)
+            self.assertIn("the pass needs what stands around it", found["markdown"])
+            self.assertIn("2 nodes, the last one `b` (LeakyRelu)", found["markdown"])
+            self.assertEqual([node.op_type for node in part.node], ["Mul", "LeakyRelu"])
+
+    def test_blame_of_declared_shapes(self):
+        import onnx
+
+        def spoil(graph):
+            if any("b" in node.output for node in graph.node):
+                del graph.value_info[:]
+                graph.value_info.append(onnx.helper.make_tensor_value_info("b", onnx.TensorProto.FLOAT, [1, 2, 2]))
+
+        with tempfile.TemporaryDirectory() as folder:
+            found, part = self.blamed(folder, "repro", spoil)
+            self.assertEqual(found["report"]["verdict"], "invalid")
+            self.assertEqual([node.op_type for node in part.node], ["LeakyRelu", "Tanh"])
+
     def write_no_valid_file(self, write, path, folder):
         """The reproducer is the part of the model that ends with the first node that the tool makes nothing valid of."""
         import onnx
@@ -122,8 +169,8 @@ class InMemory(unittest.TestCase):
             with mock.patch.object(blame.Trial, "write", wrong):
                 found = blame.blame(path, "fake", save_repro=repro)
             self.assertIn(says, found["markdown"])
-            self.assertIn("which ends with node `b` (LeakyRelu)", found["markdown"])
-            part = onnx.load(os.path.join(repro, "a.onnx"))
+            self.assertIn("1 node, the last one `b` (LeakyRelu)", found["markdown"])
+            part = onnx.load(os.path.join(repro, "part/a.onnx"))
             self.assertEqual([node.op_type for node in part.graph.node], ["LeakyRelu"])
 
 

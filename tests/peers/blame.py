@@ -5,15 +5,18 @@
 
 Models are those of the ONNX package's backend tests (onnx:NAME), the trained ones of RELAYOUT_MODELS (real:NAME), and small ones built from
 threads of ONNX Runtime (ort:NUMBER). A fault is real where ONNX Runtime, without optimizations, loads and runs the original but not the tool's file, or
-computes something else. --scan tries a tool on all models with stored inputs, zeros and other sizes of free dims, and prints what is wrong."""
+computes something else. --scan tries a tool on all models with stored inputs, zeros and other sizes of free dims, and prints what is wrong. A row may
+name versions of packages: pip puts them below the cache of relayout; PYTHONPATH=DIR:… lets --scan take one."""
 import argparse
 import fnmatch
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import warnings
 
 import crew
@@ -26,6 +29,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "cmake/pack
 import relayout  # noqa: E402
 from relayout import blame  # noqa: E402
 
+VERSIONS = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "relayout/peers/versions"
 TRAINED = pathlib.Path(os.environ.get("RELAYOUT_MODELS") or pathlib.Path.home() / ".cache/relayout/models")
 LEAST_ERROR = 1e-3  # of the range
 LARGEST = 120_000_000
@@ -33,6 +37,12 @@ LARGEST = 120_000_000
 ROWS = [("ort", "ort:32132", "extended"), ("ort", "ort:32416", "basic"), ("ort", "ort:17689", "extended"), ("ort", "ort:22177", "basic"),
         ("ort", "ort:32414", "basic"), ("ort", "ort:8203", "extended"),
         ("onnxslim", "real:yahoo-nsfw", ""), ("onnxslim", "real:lac", ""), ("onnxsim", "real:silero-half", ""), ("onnxsim", "real:silero-op15", ""),
+        *(("onnxslim", f"real:{name}", "", "onnxslim==0.1.31 onnx==1.16.2") for name in ("oww-jarvis", "silero-half", "silero-ifless")),
+        *(("onnxslim", f"real:{name}", "", "onnxslim==0.1.34 onnx==1.16.2") for name in ("mtcnn-o", "titles-enc", "ppocr2-cls")),
+        *(("onnxslim", f"real:{name}", "", "onnxslim==0.1.65 onnx==1.19.1") for name in ("khmersm", "sk-knv")),
+        *(("onnxslim", f"real:{name}", "", "onnxslim==0.1.80 onnx==1.19.1") for name in ("romanizer-enc", "ppocr6-rec")),
+        ("onnxslim", "real:mobilenet_v2_raw", "", "onnxslim==0.1.94"), ("onnxoptimizer", "real:ppocr4-det", "", "onnxoptimizer==0.3.13"),
+        ("onnxoptimizer", "real:mobilenet_v2_raw", "", "onnxoptimizer==0.3.13"), ("onnxsim", "real:mobilenet_v2_raw", "", "onnxsim==0.4.36"),
         ("onnxoptimizer", "onnx:test_group_normalization_epsilon_expanded", ""), ("onnxoptimizer", "onnx:test_shape_start_greater_than_end", ""),
         ("onnxslim", "onnx:test_affine_grid_2d_expanded", ""), ("onnxslim", "onnx:test_reshape_one_dim", ""), ("onnxslim", "onnx:test_if_opt", ""),
         ("onnxslim", "onnx:test_squeeze_negative_axes", ""), ("onnxslim", "onnx:test_not_2d", ""),
@@ -159,21 +169,22 @@ def shown(file, out, why, given):
         other = truth.session(out)
     except Exception:
         return "does not load", None
-    lost = [port.name for port in session.get_inputs() if port.name not in {one.name for one in other.get_inputs()}]
-    if lost or [port.name for port in session.get_outputs()] != [port.name for port in other.get_outputs()]:
-        return f"no input '{lost[0]}'" if lost else "other outputs", None
+    if [port.name for port in session.get_outputs()] != [port.name for port in other.get_outputs()]:
+        return "other outputs", None
+    left = {one.name for one in other.get_inputs()}
+    lost = next((f"no input '{port.name}'" for port in session.get_inputs() if port.name not in left), "")
     for name, feed in feeds_of(session, given) if given else ():
         try:
             right = session.run(None, feed)
         except Exception:  # the model does not take these sizes
             continue
         try:
-            found = next(filter(None, map(difference, right, other.run(None, feed))), "")
+            found = next(filter(None, map(difference, right, other.run(None, {name: value for name, value in feed.items() if name in left}))), "")
         except Exception:
             found = "does not run"
         if found and not next(filter(None, map(difference, right, session.run(None, feed))), ""):  # random numbers
             return f"{found} ({name})", feed
-    return "", None
+    return lost, None
 
 
 def by_its_kernels(program, file, given, level, folder):
@@ -200,24 +211,65 @@ def bytes_of(folder) -> int:
     return sum(file.stat().st_size for file in pathlib.Path(folder).rglob("*") if file.is_file())
 
 
+def written_by(tool, level, passes, file, out) -> str:
+    """Runs the tool. Gives back why there is no file, or nothing."""
+    with tempfile.TemporaryDirectory() as place:
+        return blame.Trial(str(file), tool, level, place, {}).write(str(out), passes)
+
+
+def reproducer_of(tool, level, passes, repro: pathlib.Path) -> str:
+    """Its nodes and bytes, and what ONNX Runtime shows of the tool's file of it."""
+    for file in filter(pathlib.Path.exists, (repro / "part/a.onnx", repro / "1/a.onnx")):
+        data = sorted(file.parent.glob("test_data_set_0/input_*.pb"), key=lambda file: int(file.stem.split("_")[1]))
+        given = dict(zip((port.name for port in truth.session(file).get_inputs()), map(array_of, data)))
+        with tempfile.TemporaryDirectory() as place:
+            out = pathlib.Path(place) / "out.onnx"
+            fault = shown(file, out, written_by(tool, level, passes, file, out), given)[0]
+        nodes = sum(node.op_type != "Constant" for node in onnx.load(str(file)).graph.node)
+        return f"{nodes} node{'s' * (nodes > 1)}, {bytes_of(file.parent):,} bytes: {fault or 'right alone'}"
+    return "the model"
+
+
 def judged(program, row, cases, folders, keep):
     tool, name, level = row
+    start = time.monotonic()
+    repro = keep / f"{tool}.{name.replace(':', '.')}"
+    shutil.rmtree(repro, ignore_errors=True)
     with tempfile.TemporaryDirectory() as place:
         folder = pathlib.Path(place)
         file, given = written(name, cases, folders, folder)
         level = level or blame.TOOLS[tool].levels[0]
         out = folder / "out.onnx"
-        why = blame.Trial(str(file), tool, level, place, {}).write(str(out), blame.TOOLS[tool].passes(level))
-        fault, feed = shown(file, out, why, given)
-        repro = keep / f"{tool}.{name.replace(':', '.')}"
-        found = blame.blame(str(file), tool, level, str(repro), input=feed or given) if given or not fault else blame.blame(str(file), tool, level, str(repro))
+        fault, feed = shown(file, out, written_by(tool, level, blame.TOOLS[tool].passes(level), file, out), given)
+        inputs = {"input": feed or given} if given or not fault else {}
+        found = blame.blame(str(file), tool, level, str(repro), **inputs)
         report = found["report"]
         kernels = by_its_kernels(program, file, given, level, folder) if tool == "ort" and report["verdict"] == "same" else ""
     first = report.get("first_divergence") or report.get("part") or {}
     node = f"{first['node']} ({first['op']})" if first else fault.removeprefix("no ") if fault.startswith("no input") else ""
-    repro_bytes = bytes_of(repro) if repro.exists() else 0
     return {"tool": f"{found['tool']} {found['version']}", "model": name, "fault": fault, "kernels": kernels, "passes": found["passes"], "node": node,
-            "verdict": report["verdict"], "reason": report.get("reason", ""), "reproducer": repro_bytes}
+            "verdict": report["verdict"], "reason": report.get("reason", ""), "seconds": round(time.monotonic() - start),
+            "reproducer": reproducer_of(tool, level, found["passes"], repro) if blame.is_fault(report) else ""}
+
+
+def folder_of(version: str) -> pathlib.Path:
+    """Where this version of a package is, without what it requires."""
+    folder = VERSIONS / version.replace("==", "-")
+    if not folder.exists():
+        part = VERSIONS / f"{folder.name}.{os.getpid()}"
+        subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", str(part), version], check=True)
+        os.replace(part, folder)
+    return folder
+
+
+def judged_beside(program, row, keep):
+    """As judged(), in a process that imports other versions of the packages."""
+    *row, versions = row
+    with tempfile.TemporaryDirectory() as place:
+        paths = [*map(str, map(folder_of, versions.split())), *filter(None, [os.environ.get("PYTHONPATH")])]
+        words = [sys.executable, __file__, "--program", program, "--keep", str(keep), "--json", place + "/row.json", "--row", *row]
+        subprocess.run(words, check=True, stdout=subprocess.DEVNULL, env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)})
+        return json.loads(pathlib.Path(place, "row.json").read_text())[0]
 
 
 def scanned(tool, name, cases, folders):
@@ -259,21 +311,23 @@ def main(argv):
     parsed.add_argument("--scan", nargs="+", choices=sorted(blame.TOOLS), metavar="TOOL")
     parsed.add_argument("--keep", type=pathlib.Path, default=pathlib.Path("build/blame"), help="for reproducers")
     parsed.add_argument("--json", type=pathlib.Path)
+    parsed.add_argument("--row", nargs=3, help=argparse.SUPPRESS)
     options = parsed.parse_args(argv)
     relayout.command = lambda words: [options.program, *map(os.fspath, words)]
-    cases, folders = node_cases(), stored_folders()
+    cases, folders = {} if options.row else node_cases(), stored_folders()
     if options.scan:
         scan(options, cases, folders)
         return 0
     rows = []
-    print("| tool | model | ONNX Runtime without optimizations | relayout | pass | node | reproducer |\n|---|---|---|---|---|---|---|")
-    for row in ROWS:
+    print("| tool | model | ONNX Runtime without optimizations | relayout | pass | node | reproducer | s |\n|---|---|---|---|---|---|---|---|")
+    for row in [options.row] if options.row else ROWS:
         if not any(fnmatch.fnmatch(row[1], glob) for glob in options.only) or (row[1].startswith("real:") and row[1] not in folders):
             continue
-        one = judged(options.program, row, cases, folders, options.keep)
+        one = judged_beside(options.program, row, options.keep) if len(row) > 3 else judged(options.program, row, cases, folders, options.keep)
         rows.append(one)
-        print(f"| {one['tool']} | {one['model']} | {one['kernels'] or one['fault'] or 'the same'} | {one['verdict']} | {', '.join(one['passes'])} | {one['node']} | "
-              f"{one['reproducer'] or 'the model' if one['passes'] else ''} |", flush=True)
+        passes = ", ".join(one["passes"]) or ("none: reading and writing" if one["reproducer"] else "")
+        print(f"| {one['tool']} | {one['model']} | {one['kernels'] or one['fault'] or 'the same'} | {one['verdict']} | {passes} | {one['node']} | "
+              f"{one['reproducer']} | {one['seconds']} |", flush=True)
         if options.json:
             options.json.write_text(json.dumps(rows, indent=1))
     return 0

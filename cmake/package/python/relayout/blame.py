@@ -4,7 +4,8 @@
     python -m relayout.blame model.onnx --tool ort --level extended --save-repro blamed -o blamed.md
 
 Runs the tool that is installed, lets `relayout verify` judge its file, and looks for the fewest of its passes with which the file is still
-wrong. Prints a report in Markdown. Exit code 0: nothing is wrong; 1: a pass is named; 2: usage; 4: the tool does not run.
+wrong. Prints a report in Markdown. Exit code 0: nothing is wrong; 1: a pass is named; 2: usage; 4: the tool does not run. PYTHONPATH=DIR takes
+another version, as of `pip install --no-deps --target DIR onnxslim==0.1.34`.
 """
 
 import argparse
@@ -12,11 +13,10 @@ import importlib
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
-from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple, TypeVar
 
 import relayout
 
@@ -79,19 +79,50 @@ class OnnxSlim(Tool):
     stages = ("constant_folding", "graph_fusion", "dead_node_elimination", "subexpression_elimination", "weight_tying")
 
     def passes(self, level: str) -> List[str]:
-        import onnxslim.core.optimization  # noqa: F401, registers the patterns
-        from onnxslim.core.pattern.registry import DEFAULT_FUSION_PATTERNS
-        return ["shape inference"] + [name for name in self.stages if name != "graph_fusion"] + list(DEFAULT_FUSION_PATTERNS)
+        return ["shape inference"] + [name for name in self.stages if name != "graph_fusion"] + self.patterns()
+
+    def patterns(self) -> List[str]:
+        self.optimization()  # registers them
+        return list(found_in("onnxslim.core.pattern.registry", "onnxslim").DEFAULT_FUSION_PATTERNS)
 
     def write(self, path: str, out: str, level: str, passes: Sequence[str]) -> None:
         import onnxslim
-        every = self.passes(level)
-        patterns = [name for name in every if name not in self.stages and name != "shape inference"]
-        skipped = [name for name in self.stages if name != "graph_fusion" and name not in passes]
-        if not any(name in passes for name in patterns):
-            skipped.append("graph_fusion")
-        onnxslim.slim(path, out, skip_fusion_patterns=[name for name in patterns if name not in passes] or None,
-                      skip_optimizations=skipped or None, no_shape_infer="shape inference" not in passes)
+        patterns = self.patterns()
+        skipped = [name for name in self.passes(level) if name not in passes and name not in patterns]
+        options = {"skip_fusion_patterns": [name for name in patterns if name not in passes] or None,
+                   "no_shape_infer": "shape inference" not in passes}  # type: Dict[str, Any]
+        if hasattr(self.optimization(), "OptimizationSettings"):
+            stages = [name for name in skipped if name in self.stages] + ["graph_fusion"] * (not any(name in passes for name in patterns))
+            options["skip_optimizations"] = stages or None
+        else:
+            self.take_out(skipped)
+        onnxslim.slim(path, out, **options)
+
+    @staticmethod
+    def optimization() -> Any:
+        return found_in("onnxslim.core.optimization", "onnxslim.core.optimizer")
+
+    def take_out(self, stages: Sequence[str]) -> None:
+        """Early versions have no switch for them, or one that leaves some of it on."""
+        graph = found_in("onnxslim.third_party.onnx_graphsurgeon.ir.graph", "onnxslim.onnx_graphsurgeon.ir.graph").Graph
+        whole = found_in("onnxslim.core.slim", "onnxslim.core")
+        places = {"shape inference": (whole, "shape_infer"), "constant_folding": (graph, "fold_constants"),
+                  "weight_tying": (self.optimization(), "tie_weights"), "dead_node_elimination": (self.optimization(), "graph_constant_fold_inplace")}
+        for stage in stages:
+            for place, name in ((self.optimization(), stage), places.get(stage, (graph, ""))):
+                if hasattr(place, name):
+                    setattr(place, name, lambda taken, *_, **__: taken)
+
+
+def found_in(*names: str) -> Any:
+    """The first of these modules that is there: versions of a tool keep things at different places."""
+    for name in names:
+        try:
+            return importlib.import_module(name)
+        except ModuleNotFoundError as error:
+            if name == names[-1] or not name.startswith(error.name or "?"):
+                raise
+    return None
 
 
 class OnnxScript(Tool):
@@ -161,9 +192,13 @@ TOOLS = {"ort": OnnxRuntime(), "onnxsim": OnnxSim(), "onnxslim": OnnxSlim(), "on
 # --- the search -------------------------------------------------------------------------------------------------------------------------
 
 
-def smallest(passes: Sequence[str], is_wrong: Callable[[Sequence[str]], bool]) -> List[str]:
-    """Passes with which the fault appears, and does not without any one of them (delta debugging; the order is kept)."""
-    left, parts = list(passes), 2
+MOST_PARTS = 60  # of a model, until one is small enough
+T = TypeVar("T")
+
+
+def smallest(every: Sequence[T], is_wrong: Callable[[Sequence[T]], bool]) -> List[T]:
+    """Passes or nodes with which the fault appears, and does not without any one of them (delta debugging; the order is kept)."""
+    left, parts = list(every), 2
     while len(left) > 1:
         size = -(-len(left) // parts)
         chunks = [left[at:at + size] for at in range(0, len(left), size)]
@@ -183,12 +218,17 @@ def is_fault(report: relayout.Report) -> bool:
     return report["verdict"] in ("different", "invalid", "no file")
 
 
+def kind_of(report: relayout.Report) -> Tuple[str, str]:
+    """Of a fault: a part of the model shows the same one, and not just any other. Sizes and files differ."""
+    return report["verdict"], "" if report.get("first_divergence") else re.sub(r"\([^()]*\)|\S*/\S+\.onnx|\d+", "", report["reason"])
+
+
 class Trial:
     """One model and one tool."""
 
     def __init__(self, path: str, tool: str, level: str, folder: str, verify: Dict[str, Any]) -> None:
         self.path, self.tool, self.level, self.folder, self.verify = path, tool, level, folder, verify
-        self.known = {}  # type: Dict[Tuple[str, ...], bool]
+        self.known = {}  # type: Dict[Tuple[str, ...], str]
         self.runs = 0
 
     def write(self, out: str, passes: Sequence[str], path: Optional[str] = None) -> str:
@@ -207,11 +247,18 @@ class Trial:
     def judged(self, a: str, b: str, **options: Any) -> relayout.Report:
         return relayout.verify(a, b, **{**self.verify, **options})
 
-    def is_wrong(self, passes: Sequence[str]) -> bool:
+    def verdict(self, passes: Sequence[str]) -> str:
         key = tuple(passes)
         if key not in self.known:
-            self.known[key] = is_fault(self.outcome(os.path.join(self.folder, "tried.onnx"), passes))
+            self.known[key] = self.outcome(os.path.join(self.folder, "tried.onnx"), passes)["verdict"]
         return self.known[key]
+
+    def takes(self, path: str, message: str, **options: Any) -> bool:
+        """Whether the model takes inputs that it is said not to: it is the other file that does not."""
+        try:
+            return message.startswith(path) and self.judged(path, path, **options)["verdict"] == "same"
+        except relayout.Error:
+            return False
 
     def outcome(self, out: str, passes: Sequence[str], path: Optional[str] = None, **options: Any) -> relayout.Report:
         """The report of verify on the tool's file. Without a file the verdict is "no file", for one that is no valid model "invalid"."""
@@ -219,21 +266,24 @@ class Trial:
         if why:
             return {"verdict": "no file", "reason": why}
         try:
-            return self.judged(path or self.path, out, **options)
+            report = self.judged(path or self.path, out, **options)
         except relayout.Error as error:
-            refused = error.exit_code == 3 or (error.exit_code == 4 and str(error).startswith(out) and not is_valid(out))
-            if not refused:
+            refused = error.exit_code == 3 or (error.exit_code == 4 and str(error).startswith(out) and refusal(out))
+            if not refused and not self.takes(path or self.path, str(error), **options):
                 raise
             return {"verdict": "invalid", "reason": str(error).replace(out, "the file")}
+        why = "" if is_fault(report) else refusal(out, full_check=True)
+        return {"verdict": "invalid", "reason": why} if why and not refusal(path or self.path, full_check=True) else report
 
 
-def is_valid(path: str) -> bool:
+def refusal(path: str, **options: Any) -> str:
+    """Why ONNX's checker refuses a file; empty: it does not."""
     import onnx
     try:
-        onnx.checker.check_model(path)
-    except onnx.checker.ValidationError:
-        return False
-    return True
+        onnx.checker.check_model(path, **options)
+    except (onnx.checker.ValidationError, onnx.shape_inference.InferenceError) as error:
+        return " ".join(str(error).split())
+    return ""
 
 
 def names_read(node: Any) -> Iterator[str]:
@@ -247,64 +297,93 @@ def names_read(node: Any) -> Iterator[str]:
 
 
 class Parts:
-    """Parts of a model: a node with the nodes at most so many steps upstream of it."""
+    """Parts of a model: some of its nodes, with the values that a run of it gives them."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, **options: Any) -> None:
         import onnx
         graph = onnx.load(path, load_external_data=False).graph
         self.path, self.nodes = path, [node for node in graph.node if node.op_type != "Constant"]
         self.reads = [set(names_read(node)) for node in self.nodes]
         self.makers = {name: number for number, node in enumerate(self.nodes) for name in node.output if name}
         self.inputs = {value.name for value in graph.input} - {tensor.name for tensor in graph.initializer}
+        self.outputs = {value.name for value in graph.output}
+        try:
+            self.values = relayout.run(path, tensors=["*"], **options).get("arrays", {})
+        except relayout.Error:  # verify draws values
+            self.values = {}
 
-    def cut(self, last: int, depth: int, out: str) -> bool:
+    def cut(self, numbers: Sequence[int], out: str) -> bool:
+        """Writes the nodes with these numbers as a model."""
+        inside = set(numbers)
+        read = {name for number in inside for name in self.reads[number]}
+        left = {name for number, names in enumerate(self.reads) if number not in inside for name in names} | self.outputs
+        ends = sorted(name for name in read if name in self.inputs or self.makers.get(name, numbers[0]) not in inside)
+        made = sorted(name for number in inside for name in self.nodes[number].output if name in left)
+        try:
+            relayout.extract(self.path, out, from_=ends or None, to=made)
+        except relayout.Error:
+            return False
+        return bool(made)
+
+    def upstream(self, last: int, depth: int) -> List[int]:
+        """A node with the nodes at most so many steps upstream of it."""
         inside, edge = {last}, {last}
         for _ in range(depth):
             edge = {self.makers[name] for number in edge for name in self.reads[number] if name in self.makers} - inside
             inside |= edge
-        read = {name for number in inside for name in self.reads[number]}
-        ends = sorted(name for name in read if name in self.inputs or (name in self.makers and self.makers[name] not in inside))
-        try:
-            relayout.extract(self.path, out, from_=ends or None, to=[name for name in self.nodes[last].output if name])
-        except relayout.Error:
-            return False
-        return True
+        return sorted(inside)
 
-    def smallest(self, fails: Callable[[str], bool], out: str) -> Optional[int]:
-        """Writes to `out` the part before the first node with which it fails, as small as halving finds it. Gives back the node's number."""
-        def fails_at(last: int, depth: int) -> bool:
-            return self.cut(last, depth, out) and fails(out)
-
-        low, high, whole = 0, len(self.nodes) - 1, len(self.nodes)
-        if not self.nodes or not fails_at(high, whole):
-            return None
+    def smallest(self, fails: Callable[[Sequence[int]], bool]) -> List[int]:
+        """The fewest nodes that fail: up to the first with which it does, those near it, and of these as few as do."""
+        low, high = 0, len(self.nodes) - 1
         while low < high:
             middle = (low + high) // 2
-            low, high = (low, middle) if fails_at(middle, whole) else (middle + 1, high)
-        depth = next((2 ** power - 1 for power in range(whole.bit_length() + 1) if fails_at(high, 2 ** power - 1)), whole)
-        return high if fails_at(high, depth) else None
+            low, high = (low, middle) if fails(range(middle + 1)) else (middle + 1, high)
+        near = (self.upstream(high, 2 ** power - 1) for power in range((high + 1).bit_length() + 1))
+        return smallest(next(filter(fails, near), list(range(high + 1))), fails)
+
+    def given(self, part: str) -> Optional[Dict[str, Any]]:
+        """A part's inputs, where all are tensors."""
+        import onnx
+        names = [value.name for value in onnx.load(part, load_external_data=False).graph.input]
+        return {name: self.values[name] for name in names} if all(name in self.values for name in names) else None
 
 
-def save_part(trial: "Trial", passes: Sequence[str], verdict: str, folder: str) -> Optional[Dict[str, str]]:
-    """Saves the smallest part of the model of which the tool makes no file that runs. Gives back its folder and last node, or nothing: no part
-    shows it."""
-    out = os.path.join(trial.folder, "part.onnx")
+def save_part(trial: "Trial", passes: Sequence[str], whole: relayout.Report, folder: str) -> Optional[Dict[str, Any]]:
+    """Saves the fewest nodes of the model of which the tool makes as wrong a file. Gives back their folder, number and last one, or nothing:
+    no part shows it."""
+    parts = Parts(trial.path, **{name: trial.verify[name] for name in ("input", "dim", "shape", "seed") if trial.verify.get(name)})
+    out, tried = os.path.join(trial.folder, "part.onnx"), os.path.join(trial.folder, "tried.onnx")
+    most = trial.runs + MOST_PARTS
 
-    def fails(path: str) -> bool:
+    def fails(numbers: Sequence[int]) -> bool:
+        if trial.runs >= most or not parts.cut(numbers, out):
+            return False
         try:
-            found = trial.outcome(os.path.join(trial.folder, "tried.onnx"), passes, path, dim=None, shape=None, input=None)
+            found = trial.outcome(tried, passes, out, dim=None, shape=None, input=parts.given(out))
         except relayout.Error:
             return False
-        return bool(found["verdict"] == verdict) and not found.get("first_divergence")
+        return kind_of(found) == kind_of(whole)
 
-    parts = Parts(trial.path)
-    last = parts.smallest(fails, out)
-    if last is None:
-        return None
+    every = range(len(parts.nodes))
+    if not fails(every):
+        parts.values = {}  # those of one run may not show it
+        if not fails(every):
+            return None
+    numbers = parts.smallest(fails)
     os.makedirs(folder, exist_ok=True)
-    shutil.copy(out, os.path.join(folder, "a.onnx"))
-    node = parts.nodes[last]
-    return {"folder": folder, "node": node.name or node.output[0], "op": node.op_type}
+    parts.cut(numbers, os.path.join(folder, "a.onnx"))  # its external data lies beside it
+    save_inputs(parts.given(os.path.join(folder, "a.onnx")) or {}, os.path.join(folder, "test_data_set_0"))
+    node = parts.nodes[numbers[-1]]
+    return {"folder": folder, "nodes": len(numbers), "node": node.name or node.output[0], "op": node.op_type}
+
+
+def save_inputs(values: Dict[str, Any], folder: str) -> None:
+    from onnx import numpy_helper
+    for number, (name, value) in enumerate(values.items()):
+        os.makedirs(folder, exist_ok=True)
+        with open(os.path.join(folder, "input_{}.pb".format(number)), "wb") as file:
+            file.write(numpy_helper.from_array(value, name).SerializeToString())
 
 
 def files_of(folder: str) -> str:
@@ -334,13 +413,14 @@ def report_of(trial: Trial, passes: List[str], every: List[str], found: relayout
         if "folder" in made:
             lines.append("- reproducer: {}, {} and {} nodes".format(files_of(made["folder"]), made["nodes_a"], made["nodes_b"]))
             if made["differs"]:
-                lines.append("  - " + again(trial, passes, os.path.join(made["folder"], "a.onnx")))
+                lines.append("  - " + made["again"])
     if repro is None:
         lines.append("- `--save-repro DIR` writes the node at fault as two small models")
     elif "part" in found:
         part = found["part"]
-        lines.append("- reproducer: {}, which ends with node `{}` ({})".format(files_of(part["folder"]), part["node"], part["op"]) if part else
-                     "- reproducer: the model itself, no part of it shows the fault")
+        lines.append("- reproducer: {}, {} node{}, the last one `{}` ({})".format(
+            files_of(part["folder"]), part["nodes"], "s" if part["nodes"] > 1 else "", part["node"], part["op"]) if part else
+            "- reproducer: the model itself, no part of it shows the fault")
     return "\n".join(lines) + "\n"
 
 
@@ -351,18 +431,20 @@ def stored_inputs(part: str) -> Dict[str, str]:
     return {value.name: path for value, path in zip(onnx.load(part).graph.input, files) if os.path.exists(path)}
 
 
-def again(trial: Trial, passes: List[str], part: str) -> str:
-    """What the tool does to the part alone."""
-    out = os.path.join(trial.folder, "again.onnx")
+def again(trial: Trial, passes: List[str], made: Dict[str, Any]) -> bool:
+    """Whether the tool makes a reproducer wrong, too; its text says so."""
+    part, out = os.path.join(made["folder"], "a.onnx"), os.path.join(trial.folder, "again.onnx")
     why = trial.write(out, passes, part)
     if why:
-        return "the tool does not take this `a.onnx` alone: {}".format(why)
+        made["again"] = "the tool does not take this `a.onnx` alone: {}".format(why)
+        return False
     try:
-        verdict = trial.judged(part, out, dim=None, shape=None, input=stored_inputs(part))["verdict"]
+        shows = bool(trial.judged(part, out, dim=None, shape=None, input=stored_inputs(part)).get("first_divergence"))
     except relayout.Error as error:
-        return "the tool's file of this `a.onnx` alone is refused: {}".format(error)
-    shows = verdict == "different"
-    return "the tool makes this `a.onnx` alone {}".format("wrong, too" if shows else "right: the pass needs what stands around it")
+        made["again"] = "the tool's file of this `a.onnx` alone is refused: {}".format(error)
+        return False
+    made["again"] = "the tool makes this `a.onnx` alone {}".format("wrong, too" if shows else "right: the pass needs what stands around it")
+    return shows
 
 
 def blame(path: str, tool: str, level: Optional[str] = None, save_repro: Optional[str] = None, **options: Any) -> Dict[str, Any]:
@@ -374,17 +456,19 @@ def blame(path: str, tool: str, level: Optional[str] = None, save_repro: Optiona
         trial = Trial(path, tool, chosen, folder, options)
         out = os.path.join(folder, "whole.onnx")
         report = trial.outcome(out, every)
-        if report["verdict"] == "no file" and trial.is_wrong([]):
+        if report["verdict"] == "no file" and trial.verdict([]) == "no file":
             raise relayout.Error("{} does not run on {}: {}".format(TOOLS[tool].module, path, report["reason"]), 4)
         result = {"tool": TOOLS[tool].module, "version": TOOLS[tool].version(), "level": chosen, "model": path, "passes": [], "report": report}
         if not is_fault(report):
             result["markdown"] = "{} {} (level {}): its file of `{}` is {}{}\n".format(
                 TOOLS[tool].module, TOOLS[tool].version(), chosen, path, report["verdict"], ": " + report["reason"] if report["reason"] else "")
             return result
-        passes = smallest(every, trial.is_wrong) if not trial.is_wrong([]) else []
+        passes = smallest(every, lambda some: trial.verdict(some) == report["verdict"]) if trial.verdict([]) != report["verdict"] else []
         found = trial.outcome(out, passes, **({"save_repro": save_repro} if save_repro else {}))
-        if save_repro and not found.get("first_divergence"):
-            found["part"] = save_part(trial, passes, found["verdict"], save_repro)
+        if save_repro:
+            shown = [again(trial, passes, made) for made in found.get("reproducers", []) if "folder" in made and made["differs"]]
+            if not any(shown) or not found.get("first_divergence"):
+                found["part"] = save_part(trial, passes, found, os.path.join(save_repro, "part"))
         result.update(passes=passes, report=found, markdown=report_of(trial, passes, every, found, save_repro))
         return result
 
@@ -395,7 +479,7 @@ def main(argv: Optional[Sequence[str]] = None) -> int:
     parser.add_argument("model", nargs="?", metavar="MODEL")
     parser.add_argument("--tool", choices=sorted(TOOLS))
     parser.add_argument("--level", help="of ort: basic, extended (default), layout, all; of onnxoptimizer: default, all")
-    parser.add_argument("--save-repro", metavar="DIR", help="write the node at fault as two small models")
+    parser.add_argument("--save-repro", metavar="DIR", help="write the node at fault as two small models, or the fewest nodes that show the fault")
     parser.add_argument("-o", "--output", metavar="FILE", help="write the report there")
     for name in ("--dim", "--shape", "--input"):
         parser.add_argument(name, action="append", metavar="NAME=X", help="as for relayout verify")
