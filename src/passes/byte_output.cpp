@@ -10,12 +10,10 @@
 //
 // The folds, which run later, take Mul and Add into a convolution. Round takes halves to the even number.
 
-#include "base/positions.h"
 #include "model/float_elements.h"
 #include "model/node.h"
 #include "model/tensor_data.h"
 #include "passes/byte_input.h"
-#include "passes/edits.h"
 #include "passes/pass.h"
 #include "passes/rewrite.h"
 #include "relayout/graph.h"
