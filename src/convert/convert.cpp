@@ -56,6 +56,9 @@ void check(const ConvertOptions& options) {
   if (passes.undo_io && (passes.bytes.swaps_channels || passes.output_bytes.swaps_channels)) {
     fail(ErrorKind::usage, "--undo-io does not bring exchanged channels back");
   }
+  if (passes.undo_io && (passes.dims.any() || !passes.renames.empty() || passes.precision != DataType::undefined)) {
+    fail(ErrorKind::usage, "--undo-io changes no sizes, names and types besides: convert its result");
+  }
   const bool has_type = options.rewrite.precision != DataType::undefined;
   if (options.rewrite.io_precision && !has_type) fail(ErrorKind::usage, "--io-precision needs --precision");
   if (contains(options.passes, "precision") && !has_type) {

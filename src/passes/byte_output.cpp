@@ -10,12 +10,10 @@
 //
 // The folds, which run later, take Mul and Add into a convolution. Round takes halves to the even number.
 
-#include "base/positions.h"
 #include "model/float_elements.h"
 #include "model/node.h"
 #include "model/tensor_data.h"
 #include "passes/byte_input.h"
-#include "passes/edits.h"
 #include "passes/pass.h"
 #include "passes/rewrite.h"
 #include "relayout/graph.h"
@@ -96,13 +94,17 @@ void compute_behind(Graph& graph, const BytePort& output, const ByteImages& byte
 }  // namespace
 
 void compute_to_bytes(Graph& graph, const ByteImages& bytes) {
+  // Factors and shifts as the pass stores them: numbers at which an operator saturates may be halves of a byte.
+  auto [factors, shifts] = numbers_to_bytes(bytes);
+  for (std::vector<double>* const list : {&factors, &shifts}) {
+    for (double& value : *list) value = rounded(DataType::float32, value);
+  }
   for (const std::string& name : bytes.names) {
     const BytePort output = find_byte_port(graph, bytes, name, ByteSide::output);
     BackNodes back(graph, output);
     back.cast(DataType::float64);
-    if (!bytes.deviation.empty()) back.compute("Mul", "std", DataType::float64, bytes.deviation);
-    if (!bytes.mean.empty()) back.compute("Add", "mean", DataType::float64, bytes.mean);
-    back.compute("Div", "scale", DataType::float64, {bytes.scale});
+    if (!factors.empty()) back.compute("Mul", "factor", DataType::float64, factors);
+    if (!shifts.empty()) back.compute("Add", "shift", DataType::float64, shifts);
     back.finish(DataType::float64, bytes.swaps_channels);
   }
 }

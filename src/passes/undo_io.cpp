@@ -20,6 +20,7 @@
 #include "relayout/graph.h"
 #include "relayout/model.h"
 #include "relayout/pass_options.h"
+#include "relayout/tensor.h"
 #include "relayout/types.h"
 
 namespace relayout::passes {
@@ -43,7 +44,8 @@ class ByteUndoer {
   void run() {
     for (const std::string& name : bytes_.names) {
       rewrite_one(
-          {is_input_ ? "input" : "output", name}, context_, [&]() -> Match<UndoneBytes> { return is_input_ ? input(name) : output(name); },
+          {is_input_ ? "byte input" : "byte output", name}, context_,
+          [&]() -> Match<UndoneBytes> { return is_input_ ? input(name) : output(name); },
           [&](const UndoneBytes& found) { is_input_ ? undo_input(found) : undo_output(found); });
     }
     context_.constants.clear();  // remembers the old type

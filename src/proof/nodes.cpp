@@ -168,7 +168,7 @@ Found examine_loop(Sides& sides, const Claim& claim) {
   const Node* const node = loop.value->producer();
   if (node == nullptr || !side.runs(*node)) return std::nullopt;
   (is_of_a ? look.bypassed : look.nodes_b).push_back(node);
-  for (const std::size_t i : {0, 1}) {
+  for (std::size_t i = 0; i < 2; ++i) {
     if (const Ref operand = side.operand(loop, i)) (is_of_a ? look.constants_a : look.constants_b).push_back(operand);
   }
   if (const Ref carried = side.carried_out(loop)) {

@@ -11,6 +11,7 @@
 #include "verify/evidence.h"
 #include "verify/files.h"
 #include "verify/finding.h"
+#include "verify/inputs/port.h"
 #include "verify/measurement.h"
 #include "verify/pair.h"
 #include "verify/quantized/quantization_losses.h"

@@ -97,6 +97,38 @@ TEST_F(Edits, ImagesAsBytesAreVerifiedByTheirMap) {
   }
 }
 
+TEST_F(Edits, OutputsAsBytesAreVerifiedByTheirMapAndUndone) {
+  write_file(folder_ / "a.onnx",
+             TextModel("g (float[1,3,8,9] x) => (float[1,3,8,9] y) <float[3,3,3,3] W, float[3] B> { c = Conv <pads = [1, "
+                       "1, 1, 1]> (x, W, B)  y = Tanh (c) }")
+                 .name_nodes()
+                 .bytes());
+  const std::vector<std::string> map{"--output-u8", "y", "--output-mean", "0.5,0.4,0.6", "--output-std", "0.5", "--output-swap-channels"};
+  const auto with = [](std::vector<std::string> words, const std::vector<std::string>& more) {
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  };
+  EXPECT_THAT(convert(with({"a.onnx", "-o", "b.onnx", "--io", "nhwc", "--rename", "y=screen", "--verify"}, map)), HasSubstr("same"));
+  const std::vector<std::string> rest{"a.onnx", "b.onnx", "--io", "nhwc", "--rename", "y=screen"};
+  const ProcessResult same = run(with(with({"verify"}, map), rest));
+  EXPECT_EQ(same.code, 0) << same.out;
+  EXPECT_THAT(same.out, HasSubstr("nothing unexplained"));
+  // Another map is another function.
+  const std::vector<std::vector<std::string>> others{
+      {"--output-u8", "y", "--output-mean", "0.5,0.4,0.6", "--output-std", "0.5"},
+      {"--output-u8", "y", "--output-mean", "0.6,0.4,0.5", "--output-std", "0.5", "--output-swap-channels"},
+      {"--output-u8", "y", "--output-mean", "0.5,0.4,0.6", "--output-std", "0.49", "--output-swap-channels"}};
+  for (const std::vector<std::string>& other : others) EXPECT_EQ(run(with(with({"verify"}, other), rest)).code, 1) << other.back();
+
+  const std::vector<std::string> plain{"--output-u8", "y", "--output-std", "0.5"};
+  EXPECT_THAT(convert(with({"a.onnx", "-o", "c.onnx", "--io", "nhwc"}, plain)),
+              HasSubstr("verify --output-u8 y --output-std 0.5 --io nhwc a.onnx c.onnx"));
+  EXPECT_THAT(convert(with({"c.onnx", "-o", "d.onnx", "--layout", "contiguous", "--undo-io"}, plain)),
+              HasSubstr("verify --output-u8 y --output-std 0.5 --io nhwc d.onnx c.onnx"));
+  EXPECT_EQ(run({"verify", "a.onnx", "d.onnx", "--proof"}).code, 0);
+  EXPECT_EQ(run(with({"convert", "c.onnx", "-o", "e.onnx", "--undo-io", "--rename", "y=z"}, plain)).code, 2);
+}
+
 TEST_F(Edits, TheNextStepHasTheMapOfBytes) {
   write_file(folder_ / "a.onnx", classifier(true));
   const std::string said =

@@ -125,7 +125,8 @@ void declare_passes(OptionSet& options, ConvertRequest& request) {
   options
       .flag("--undo-io", passes.undo_io,
             "bring inputs and outputs back as they were before --io nhwc, and before --input-u8 and --output-u8 of these names and numbers")
-      .excludes({"--io", "--swap-channels", "--output-swap-channels"});
+      .excludes({"--io", "--swap-channels", "--output-swap-channels"})
+      .excludes({"--set-dim", "--set-shape", "--free-dim", "--rename", "--precision"}, "convert the result of --undo-io");
   options.choice("--emit", {"transposes"}, request.emit, "write the borders of the layout plan as Transposes, which other runtimes cancel");
   options.choice("--when", {"auto", "always", "never"}, request.when, "plan convolutions channels-last; auto (default): where it pays")
       .needs({"--emit"});
