@@ -147,6 +147,7 @@ bool holds_first(const Pair& pair, PassContext& context) {
 std::optional<MergedPair> together(const Pair& pair, PassContext& context) {
   MergedPair out{pair, false, {}, {pair.second}, {pair.second}, {}};
   if (is_standard(*pair.first, "Transpose") && is_standard(*pair.second, "Transpose")) {
+    if (context.options.export_transposes) return std::nullopt;  // such pairs are asked for
     out.permutation = permutation_of(pair, context);
     out.is_undone = std::ranges::is_sorted(out.permutation);
     return out.permutation.empty() ? std::nullopt : std::optional(out);
