@@ -7,7 +7,6 @@
 #include "model/tensor_data.h"
 #include "model/walk.h"
 #include "ops/constants.h"
-#include "ops/loops/dtypes.h"
 #include "ops/op.h"
 #include "ops/operands.h"
 #include "passes/pass.h"

@@ -23,6 +23,7 @@ constexpr std::size_t kLongest = 16;
 struct Row {
   Ref base;
   std::vector<const Node*> nodes;
+  std::vector<const Node*> passed;  ///< between them: nodes that pass their operand on as it is
   std::vector<Ref> constants;
   Dims permutation;                  ///< of Transposes
   DataType type;                     ///< of Casts: that of the result
@@ -36,8 +37,24 @@ const Node* maker_of(const Side& side, Ref at) {
   return is_plain ? node : nullptr;
 }
 
+/// Adds a node, and continues upstream of it and of those that do nothing.
+void add(Side& side, Shapes& shapes, const Node& node, Row& row) {
+  row.nodes.push_back(&node);
+  row.base = side.resolve(side.operand(row.base, 0));
+  while (row.base && row.passed.size() < kLongest) {
+    const auto index = operand_passed_on(side, shapes, row.base);
+    if (!index) return;
+    const Node& idle = *row.base.value->producer();
+    row.passed.push_back(&idle);
+    for (std::size_t i = 0; i < idle.inputs().size(); ++i) {
+      if (const Ref other = i == *index ? Ref() : side.operand(row.base, i)) row.constants.push_back(other);
+    }
+    row.base = side.resolve(side.operand(row.base, *index));
+  }
+}
+
 Row transposes(Side& side, Shapes& shapes, Ref result) {
-  Row out{result, {}, {}, {}, DataType::undefined};
+  Row out{result, {}, {}, {}, {}, DataType::undefined};
   while (out.nodes.size() < kLongest) {
     const Node* const node = maker_of(side, out.base);
     if (node == nullptr || !node->is("Transpose")) break;
@@ -50,22 +67,20 @@ Row transposes(Side& side, Shapes& shapes, Ref result) {
     Dims both = permutation;
     for (std::size_t i = 0; i < both.size() && !out.nodes.empty(); ++i) both[i] = permutation[as_size(out.permutation[i])];
     out.permutation = std::move(both);
-    out.nodes.push_back(node);
-    out.base = side.resolve(side.operand(out.base, 0));
+    add(side, shapes, *node, out);
   }
   return out;
 }
 
 /// Casts of which all but the last lose nothing.
-Row casts(Side& side, Ref result) {
-  Row out{result, {}, {}, {}, side.type_of(result)};
+Row casts(Side& side, Shapes& shapes, Ref result) {
+  Row out{result, {}, {}, {}, {}, side.type_of(result)};
   while (out.nodes.size() < kLongest) {
     const Node* const node = maker_of(side, out.base);
     if (node == nullptr || !node->is("Cast")) break;
     const Ref operand = side.operand(out.base, 0);
     if (!out.nodes.empty() && !holds_all(side.type_of(out.base), side.type_of(operand))) break;
-    out.nodes.push_back(node);
-    out.base = side.resolve(operand);
+    add(side, shapes, *node, out);
   }
   return out;
 }
@@ -80,8 +95,8 @@ std::optional<Dims> free_request(Side& side, Ref result, const Node& node) {
   return request;
 }
 
-Row reshapes(Side& side, Ref result) {
-  Row out{result, {}, {}, {}, DataType::undefined};
+Row reshapes(Side& side, Shapes& shapes, Ref result) {
+  Row out{result, {}, {}, {}, {}, DataType::undefined};
   while (out.nodes.size() < kLongest) {
     const Node* const node = maker_of(side, out.base);
     if (node == nullptr || !is_reshaping(*node)) break;
@@ -89,8 +104,7 @@ Row reshapes(Side& side, Ref result) {
     for (std::size_t i = 1; i < node->inputs().size(); ++i) {
       if (const Ref other = side.operand(out.base, i)) out.constants.push_back(other);
     }
-    out.nodes.push_back(node);
-    out.base = side.resolve(side.operand(out.base, 0));
+    add(side, shapes, *node, out);
   }
   return out;
 }
@@ -114,9 +128,11 @@ bool is_identity(const Row& row, Side& side, Shapes& shapes) {
 /// The claim about what is in front of two rows that do the same.
 Found same_effect(const Claim& claim, const Row& a, const Row& b, bool is_undone) {
   Look look;
+  look.bypassed = a.passed;
+  look.nodes_b = b.passed;
   if (is_undone) {
-    look.bypassed = a.nodes;
-    look.nodes_b = b.nodes;
+    look.bypassed.insert(look.bypassed.end(), a.nodes.begin(), a.nodes.end());
+    look.nodes_b.insert(look.nodes_b.end(), b.nodes.begin(), b.nodes.end());
     look.constants_a = a.constants;
     look.constants_b = b.constants;
     look.next = claim;
@@ -137,7 +153,7 @@ Found examine_rows(Sides& sides, const Claim& claim) {
     if (!a.base || !b.base || a.nodes.size() == b.nodes.size()) return std::nullopt;
     const bool undone_a = is_identity(a, sides.a, sides.shapes_a), undone_b = is_identity(b, sides.b, sides.shapes_b);
     if (undone_a || undone_b) {
-      const Row none{undone_a ? claim.b : claim.a, {}, {}, {}, DataType::undefined};
+      const Row none{undone_a ? claim.b : claim.a, {}, {}, {}, {}, DataType::undefined};
       return undone_a ? same_effect(claim, a, undone_b ? b : none, true) : same_effect(claim, none, b, true);
     }
     if (a.nodes.empty() || b.nodes.empty()) return std::nullopt;
@@ -146,8 +162,8 @@ Found examine_rows(Sides& sides, const Claim& claim) {
     return is_same && is_known ? same_effect(claim, a, b, false) : std::nullopt;
   };
   if (auto found = examine_kind(transposes(sides.a, sides.shapes_a, claim.a), transposes(sides.b, sides.shapes_b, claim.b))) return found;
-  if (auto found = examine_kind(casts(sides.a, claim.a), casts(sides.b, claim.b))) return found;
-  return examine_kind(reshapes(sides.a, claim.a), reshapes(sides.b, claim.b));
+  if (auto found = examine_kind(casts(sides.a, sides.shapes_a, claim.a), casts(sides.b, sides.shapes_b, claim.b))) return found;
+  return examine_kind(reshapes(sides.a, sides.shapes_a, claim.a), reshapes(sides.b, sides.shapes_b, claim.b));
 }
 
 // Integers that are dequantized and quantized again.
@@ -157,7 +173,8 @@ namespace {
 /// x · s / s differs from x by less than half a step, where no product leaves the normal numbers of f32.
 Ref upstream_of_quantizers(Side& side, Ref result, Row& row) {
   const Node* const there = maker_of(side, result);
-  const Ref between = there != nullptr && there->is("QuantizeLinear") ? side.resolve(side.operand(result, 0)) : Ref();
+  if (there == nullptr || !there->is("QuantizeLinear")) return {};
+  const Ref between = side.resolve(side.operand(result, 0));
   const Node* const back = maker_of(side, between);
   if (back == nullptr || !back->is("DequantizeLinear") || there->inputs().size() != back->inputs().size()) return {};
   const Ref integers = side.operand(between, 0);
@@ -201,7 +218,7 @@ Found examine_requantized(Sides& sides, const Claim& claim) {
     const bool is_alone = other == nullptr || before == nullptr || !other->is("QuantizeLinear") || before->is("QuantizeLinear");
     if (!is_alone) continue;
     row.base = upstream;
-    const Row none{is_first ? claim.b : claim.a, {}, {}, {}, DataType::undefined};
+    const Row none{is_first ? claim.b : claim.a, {}, {}, {}, {}, DataType::undefined};
     return is_first ? same_effect(claim, row, none, true) : same_effect(claim, none, row, true);
   }
   return std::nullopt;

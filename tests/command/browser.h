@@ -58,7 +58,7 @@ inline std::string rows_found(const std::string& chromium, const TemporaryFolder
   const ProcessResult result = browse_frame(chromium, folder, page, 1280, R"(
       const search = page.querySelector('p.search'), input = search.querySelector('input');
       input.value = ')" + words + R"(';
-      input.dispatchEvent(new Event('input'));
+      input.dispatchEvent(new Event('input', {bubbles: true}));
       const rows = [...page.querySelectorAll('p.search ~ .wide tbody tr')].filter(row => row.getClientRects().length > 0);
       document.body.textContent = 'FOUND ' + rows.length + ' rows, said ' + search.querySelector('output').textContent + '.';)");
   const std::size_t at = result.out.find("FOUND "), end = result.out.find('.', at);

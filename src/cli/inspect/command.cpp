@@ -1,7 +1,6 @@
 // Declares the options of inspect, and shows one model in full or several as a table.
 
 #include "cli/common/input_options.h"
-#include "cli/common/terminal.h"
 #include "cli/convert/convert.h"
 #include "cli/inspect/inspect.h"
 

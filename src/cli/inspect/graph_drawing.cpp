@@ -208,16 +208,16 @@ std::string box_svg(const GraphBox& box, double x, double y, int64_t all_macs) {
 }
 
 std::string way_svg(const Placement& placement, const std::vector<std::size_t>& way) {
-  std::string out;
+  const auto point = [](double x, double y) { return coordinate(x) + " " + coordinate(y); };
+  std::string out = "<path class='link' d='";
   for (std::size_t i = 1; i < way.size(); ++i) {
     const double x0 = placement.x(way[i - 1]), x1 = placement.x(way[i]);
-    const double y0 = placement.y(way[i - 1]) + (i == 1 ? kBoxHeight / 2 : 0),
-                 y1 = placement.y(way[i]) - (i + 1 == way.size() ? kBoxHeight / 2 : 0);
-    const std::string middle = coordinate((y0 + y1) / 2);
-    if (i == 1) out += "M" + coordinate(x0) + " " + coordinate(y0);
-    out += "C" + coordinate(x0) + " " + middle + " " + coordinate(x1) + " " + middle + " " + coordinate(x1) + " " + coordinate(y1);
+    const double y0 = placement.y(way[i - 1]) + (i == 1 ? kBoxHeight / 2 : 0);
+    const double y1 = placement.y(way[i]) - (i + 1 == way.size() ? kBoxHeight / 2 : 0), middle = (y0 + y1) / 2;
+    if (i == 1) out.append("M").append(point(x0, y0));
+    out.append("C").append(point(x0, middle)).append(" ").append(point(x1, middle)).append(" ").append(point(x1, y1));
   }
-  return "<path class='link' d='" + out + "'/>\n";
+  return out.append("'/>\n");
 }
 
 std::string caption_of(const InspectResult& result) {
