@@ -28,6 +28,7 @@ struct Row {
   Dims permutation;                  ///< of Transposes
   DataType type;                     ///< of Casts: that of the result
   std::optional<Dims> request = {};  ///< of reshapes: what the last one requests, if that does not depend on the dims of its operand
+  bool keeps_dims = false;           ///< of reshapes: the result certainly has the dims of `base`
 };
 
 /// The node that makes a value of a row; nullptr if it does more than this row's kind.
@@ -37,11 +38,26 @@ const Node* maker_of(const Side& side, Ref at) {
   return is_plain ? node : nullptr;
 }
 
+/// The value of the graph that an If always takes; empty for other nodes, and where both may be taken.
+Ref of_taken_branch(Side& side, Ref output) {
+  const Node* const node = output.value->producer();
+  const bool is_if = node != nullptr && node->is("If") && node->domain().empty() && side.operand(output, 0);
+  const auto decided = is_if ? side.condition(output) : std::nullopt;
+  const Graph* const taken = decided ? node->subgraph(*decided ? "then_branch" : "else_branch") : nullptr;
+  const auto at = as_size(output.value->output_index());
+  return taken != nullptr && at < taken->outputs().size() ? Ref{taken->outputs()[at], output.call} : Ref();
+}
+
 /// Adds a node, and continues upstream of it and of those that do nothing.
 void add(Side& side, Shapes& shapes, const Node& node, Row& row) {
   row.nodes.push_back(&node);
   row.base = side.resolve(side.operand(row.base, 0));
   while (row.base && row.passed.size() < kLongest) {
+    if (const Ref inside = of_taken_branch(side, row.base)) {
+      row.passed.push_back(row.base.value->producer());
+      row.base = side.resolve(inside);
+      continue;
+    }
     const auto index = operand_passed_on(side, shapes, row.base);
     if (!index) return;
     const Node& idle = *row.base.value->producer();
@@ -95,18 +111,14 @@ std::optional<Dims> free_request(Side& side, Ref result, const Node& node) {
   return request;
 }
 
-Row reshapes(Side& side, Shapes& shapes, Ref result) {
-  Row out{result, {}, {}, {}, {}, DataType::undefined};
-  while (out.nodes.size() < kLongest) {
-    const Node* const node = maker_of(side, out.base);
-    if (node == nullptr || !is_reshaping(*node)) break;
-    if (out.nodes.empty()) out.request = free_request(side, result, *node);
-    for (std::size_t i = 1; i < node->inputs().size(); ++i) {
-      if (const Ref other = side.operand(out.base, i)) out.constants.push_back(other);
-    }
-    add(side, shapes, *node, out);
-  }
-  return out;
+/// Whether an Unsqueeze adds the axes that a Squeeze upstream takes, which count in the same dims.
+bool adds_what_is_taken(Side& side, const Node& last, Ref result, const Node& first, Ref between) {
+  if (!last.is("Unsqueeze") || !first.is("Squeeze")) return false;
+  auto added = written_axes(side, result), taken = written_axes(side, between);
+  if (!added || !taken || taken->empty()) return false;
+  std::ranges::sort(*added);
+  std::ranges::sort(*taken);
+  return *added == *taken;
 }
 
 /// Whether a request gives a value back the dims that it has: the one dim that is found is what remains of the elements.
@@ -115,14 +127,35 @@ bool requests_own_dims(const Dims& request, const std::optional<Dims>& dims) {
   return std::ranges::equal(request, *dims, [](int64_t wanted, int64_t dim) { return wanted == -1 || (wanted > 0 && wanted == dim); });
 }
 
-bool is_identity(const Row& row, Side& side, Shapes& shapes) {
+Row reshapes(Side& side, Shapes& shapes, Ref result) {
+  Row out{result, {}, {}, {}, {}, DataType::undefined};
+  while (out.nodes.size() < kLongest) {
+    const Node* const node = maker_of(side, out.base);
+    if (node == nullptr || !is_reshaping(*node)) break;
+    // The shortest row that does nothing is one.
+    if (out.keeps_dims) break;
+    if (out.nodes.empty()) out.request = free_request(side, result, *node);
+    const bool is_back = out.nodes.size() == 1 && adds_what_is_taken(side, *out.nodes.front(), result, *node, out.base);
+    for (std::size_t i = 1; i < node->inputs().size(); ++i) {
+      if (const Ref other = side.operand(out.base, i)) out.constants.push_back(other);
+    }
+    add(side, shapes, *node, out);
+    if (!out.base) break;
+    const auto before = certain_dims(shapes, out.base), after = before ? certain_dims(shapes, result) : std::nullopt;
+    out.keeps_dims =
+        is_back || (before && after && *before == *after) || (out.request && requests_own_dims(*out.request, shapes.of(out.base)));
+  }
+  return out;
+}
+
+bool is_identity(const Row& row, Side& side) {
   if (!row.base || row.nodes.empty()) return false;
   if (!row.permutation.empty()) return std::ranges::is_sorted(row.permutation);
   if (row.type != DataType::undefined) {
     // The last one loses nothing either: it gives back what the others held.
     return row.nodes.size() > 1 && side.type_of(row.base) == row.type;
   }
-  return row.request && requests_own_dims(*row.request, shapes.of(row.base));
+  return row.keeps_dims;
 }
 
 /// The claim about what is in front of two rows that do the same.
@@ -151,7 +184,7 @@ Found same_effect(const Claim& claim, const Row& a, const Row& b, bool is_undone
 Found examine_rows(Sides& sides, const Claim& claim) {
   const auto examine_kind = [&](const Row& a, const Row& b) -> Found {
     if (!a.base || !b.base || a.nodes.size() == b.nodes.size()) return std::nullopt;
-    const bool undone_a = is_identity(a, sides.a, sides.shapes_a), undone_b = is_identity(b, sides.b, sides.shapes_b);
+    const bool undone_a = is_identity(a, sides.a), undone_b = is_identity(b, sides.b);
     if (undone_a || undone_b) {
       const Row none{undone_a ? claim.b : claim.a, {}, {}, {}, {}, DataType::undefined};
       return undone_a ? same_effect(claim, a, undone_b ? b : none, true) : same_effect(claim, none, b, true);
