@@ -134,7 +134,7 @@ class Outliner {
   }
 
   [[nodiscard]] std::string name_of_run(std::size_t begin, std::size_t end) const {
-    const std::string scope = scope_of(summaries_[begin]->node, out_.depth);
+    std::string scope = scope_of(summaries_[begin]->node, out_.depth);
     if (!scope.empty() && scope == scope_of(summaries_[end - 1]->node, out_.depth)) return scope;
     return summaries_[begin]->node + " … " + summaries_[end - 1]->node;
   }
