@@ -122,7 +122,7 @@ TEST(Inspect, OutlineOfManyNodesHasScopes) {
   for (int i = 0; i < kLayers * kOfLayer; ++i) {
     const std::string from = "v" + std::to_string(i), to = "v" + std::to_string(i + 1);
     const std::string name = "/layer." + std::to_string(i / kOfLayer) + "/act/Relu_" + std::to_string(i);
-    add_node(graph, "Relu", {from.c_str()}, {to.c_str()}, name.c_str());
+    add_node(graph, "Relu", {from.c_str()}, {to.c_str()}, name);
   }
   const test::TemporaryFolder folder;
   save_model(model, folder / "m.onnx");
