@@ -160,7 +160,10 @@ std::optional<MergedPair> together(const Pair& pair, PassContext& context) {
     out.is_undone = quantizes_back(pair, context);
     return out.is_undone ? std::optional(out) : std::nullopt;
   }
-  if (!reshapes(*pair.first) || !reshapes(*pair.second)) return std::nullopt;
+  // The proof follows a fold of what stands between them to the dims that the linear operator reads.
+  const auto multiplies = [](const Use& use) { return has_trait(*use.node, Trait::multiplies); };
+  const bool is_folded_into = std::ranges::any_of(pair.second->output(0)->uses(), multiplies);
+  if (!reshapes(*pair.first) || !reshapes(*pair.second) || is_folded_into) return std::nullopt;
   out.is_undone = undoes_reshape(pair, context);
   return out.is_undone || is_free_request(*pair.second, context) ? std::optional(out) : std::nullopt;
 }

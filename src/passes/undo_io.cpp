@@ -189,7 +189,7 @@ class ByteUndoer {
 }  // namespace
 
 void undo_io(Graph& graph, PassContext& context) {
-  if (graph.outer() != nullptr || graph.is_function()) return;
+  if (graph.outer() != nullptr || graph.is_function() || !context.options.undo_io) return;
   export_io(graph, context);  // first: its Transposes stand between bytes and what reads them
   ByteUndoer(graph, context, ByteSide::input).run();
   ByteUndoer(graph, context, ByteSide::output).run();

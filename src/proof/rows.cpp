@@ -190,6 +190,10 @@ Found examine_rows(Sides& sides, const Claim& claim) {
       return undone_a ? same_effect(claim, a, undone_b ? b : none, true) : same_effect(claim, none, b, true);
     }
     if (a.nodes.empty() || b.nodes.empty()) return std::nullopt;
+    // Affines between nodes of one model alone are followed by other rules.
+    const Node *const before_a = a.base.value->producer(), *const before_b = b.base.value->producer();
+    const bool are_apart = before_a != nullptr && before_b != nullptr && !same_operator(*before_a, *before_b);
+    if (are_apart) return std::nullopt;
     const bool is_same = a.permutation == b.permutation && a.type == b.type && a.request == b.request;
     const bool is_known = !a.permutation.empty() || a.type != DataType::undefined || a.request;
     return is_same && is_known ? same_effect(claim, a, b, false) : std::nullopt;
