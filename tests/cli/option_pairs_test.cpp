@@ -272,6 +272,7 @@ TEST(OptionPairs, OfInspect) {
                  {"--when", "never"},
                  {"--dot", "a.dot"},
                  {"--html", "a.html"},
+                 {"--svg", "a.svg"},
                  {"--csv", "a.csv"},
                  {"--assert", "Conv=0"},
                  {"--junit", "a.xml"}}});
