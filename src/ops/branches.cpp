@@ -1,4 +1,4 @@
-// Decides which graph an If always takes, from its condition or from ranks that later nodes refuse, and how often a Loop runs.
+// Decides which graph an If always takes, and how often a Loop runs.
 //
 //     a = If (c) <then_branch = t () => (p) { p = Unsqueeze (x, 0) }, else_branch = e () => (q) { q = Identity (x) }>
 //     y = LSTM (a, …)                  x has three dims, and an LSTM reads three: c is false wherever this runs

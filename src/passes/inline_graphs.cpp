@@ -1,4 +1,4 @@
-// Puts the graph that an If always takes, and the body of a Loop that runs once, in the place of the node.
+// Replaces an If by the graph that it always takes, and a Loop by its body where it runs once.
 //
 //     y = If (true) <then_branch = t () => (p) { p = Abs (x) }, …>               →     y = Abs (x)
 //     y, s = Loop (1, true, x) <body = b (i, c, v) => (c, w, w) { w = Abs (v) }>   →     y = Abs (x)  s = Unsqueeze (y, 0)

@@ -1,5 +1,4 @@
-// Makes two nodes in a row one, or none where the second undoes the first: Transposes, reshapes, Casts, and QuantizeLinear of what comes
-// from the same integers.
+// Merges two Transposes, reshapes or Casts in a row, and removes pairs that cancel.
 //
 //     a = Transpose (x, [0, 2, 3, 1])
 //     y = Transpose (a, [0, 3, 1, 2])      →      y = Identity (x), which remove-identity removes
