@@ -1,7 +1,8 @@
 """What `relayout convert` promises, measured, one line per row; programs run in turns, medians of processor and wall time, peak memory.
     cmake/dev bench conversions [--runs 15] [--before PROGRAM] [ROW…]
 Rows: start (--version), copy (resnet50 against cp), nodes (100,000 of three kinds), many (500 models of 1 MB at one thread and two),
-growth (the exponent of nodes and of bytes, four sizes each), sparse (64 GB of external data). Without rows: all.
+growth (the exponent of nodes and of bytes, four sizes each), sparse (64 GB of external data), part (`run` and `extract` of one node, of 4 GiB).
+Without rows: all.
 --before is another program, measured in the same turns."""
 import argparse
 import math
@@ -110,6 +111,24 @@ def make_sparse(path):
     write(helper.make_graph(nodes, "sparse", ports, outs, constants), path)
 
 
+def make_large(path):
+    """4 GiB of external data in 128 products side by side."""
+    size = 2896
+    data = pathlib.Path(path).with_suffix(".data")
+    block = numpy.random.default_rng(1).normal(0, 0.02, size * size).astype(numpy.float32).tobytes()
+    nodes, constants = [], []
+    with open(data, "wb") as file:
+        for i in range(128):
+            file.write(block)
+            weight = TensorProto(name=f"w{i}", data_type=TensorProto.FLOAT, data_location=TensorProto.EXTERNAL, dims=[size, size])
+            for key, value in (("location", data.name), ("offset", i * len(block)), ("length", len(block))):
+                weight.external_data.add(key=key, value=str(value))
+            constants.append(weight)
+            nodes += [helper.make_node("MatMul", ["x", weight.name], [f"m{i}"]), helper.make_node("Relu", [f"m{i}"], [f"y{i}"])]
+    ports = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, size]) for name in ("x", *(f"y{i}" for i in range(128)))]
+    write(helper.make_graph(nodes, "large", ports[:1], ports[1:], constants), path)
+
+
 class Rows:
     def __init__(self, folder, chosen):
         self.folder, self.runs = folder, chosen.runs
@@ -176,12 +195,27 @@ class Rows:
                 lambda: (self.folder / "shared.onnx").unlink(missing_ok=True))
 
 
+    def part(self):
+        """One product of a model with 4 GiB of external data is run, and one and 16 are cut out; cp copies as many bytes."""
+        model, kept, out = self.model("large"), self.folder / "kept", self.folder / "out/part.onnx"
+        print(" one product")
+        measure(self.contestants("run", model, "--tensors", "m64", "--threads", "1", note=" run"), self.runs, self.fresh)
+        for count in (1, 16):
+            subprocess.run(["dd", f"if={model.with_suffix('.data')}", f"of={kept}", "bs=1M", f"count={32 * count}", "status=none"], check=True)
+            ends = [word for i in range(count) for word in ("--to", f"m{64 + i}")]
+            print(f" {count} x 32 MiB")
+            measure([Contestant("cp", ["cp", kept, out]), *self.contestants("extract", model, *ends, "-o", out, note=" extract")], self.runs, self.fresh)
+
+
 def make(path, kind, count, size, kernel):
-    make_sparse(path) if kind == "sparse" else make_chain(path, kind, int(count), int(size), int(kernel))
+    if kind in ("sparse", "large"):
+        {"sparse": make_sparse, "large": make_large}[kind](path)
+    else:
+        make_chain(path, kind, int(count), int(size), int(kernel))
 
 
 def main():
-    names = ["start", "copy", "nodes", "many", "growth", "sparse"]
+    names = ["start", "copy", "nodes", "many", "growth", "sparse", "part"]
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("rows", nargs="*", metavar="ROW", choices=[*names, []], help=", ".join(names))
     parser.add_argument("--runs", type=int, default=15)
