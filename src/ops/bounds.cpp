@@ -271,6 +271,11 @@ Bounds meet(Bounds a, Bounds b) {
   return {std::max(a.lowest, b.lowest), std::min(a.highest, b.highest)};
 }
 
+bool is_bounded(const Node& node) {
+  const auto found = std::ranges::find(kRanges, std::string_view(node.op_type()), &Range::op);
+  return node.domain().empty() && found != kRanges.end() && std::isfinite(found->bounds.lowest) && std::isfinite(found->bounds.highest);
+}
+
 Bounds bounds_of_result(const Node& node, const ElementTypes& types, const BoundsOf& bounds_of) {
   const Bounds of_type = node.output(0) == nullptr ? Bounds{} : bounds_of_type(types.of(*node.output(0)));
   const Bounds found = node.domain().empty() ? meet(ResultReader(node, types, bounds_of).read(), of_type) : of_type;

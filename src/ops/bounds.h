@@ -35,6 +35,9 @@ inline constexpr double kMostSize = 0x1p30;
 /// never below 0. The bounds of its type where no others are known, and for operators of other domains.
 [[nodiscard]] Bounds bounds_of_result(const Node& node, const ElementTypes& types, const BoundsOf& bounds_of);
 
+/// Whether an operator's results have finite bounds, whatever its operands are.
+[[nodiscard]] bool is_bounded(const Node& node);
+
 /// The numbers, in order, that separate the pieces of a definition (Trait::piecewise), as values of operand `operand`. With `is_point`, the
 /// only number that has a piece of its own.
 struct Cuts {

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/numbers.h"
+#include "ops/op.h"
 #include "relayout/datum.h"
 #include "relayout/execute.h"
 #include "relayout/graph.h"
@@ -41,6 +42,12 @@ void decide_gain(Layer& layer, DataType type) {
   layer.metrics.reason = "on the whole larger or smaller by a factor of " +
                          exact_number(std::round(1e4 * (1 + layer.gain.measured)) / 1e4) + ", where " + scientific(bound) +
                          " may be rounding";
+}
+
+/// Whether a value marks the place of the largest number by numbers of its own. Rounding has no part in it, unless two are nearly equal.
+bool marks_choice(const Value& value) {
+  const Node& node = *value.producer();
+  return has_trait(node, Trait::searches) && has_trait(node, Trait::same_dims);
 }
 
 /// Copies, as values are overwritten in place, and some are views of the inputs.
@@ -164,7 +171,8 @@ void FedRuns::measure_floors(int first_draw, int count) {
           if (layer == nullptr) return values_.move(value, datum, draw);
           const Datum reference = kept_.reference(*layer);
           if (!structural_difference(reference, datum).empty()) return;
-          widen(layer->floor, relative(distance(reference, datum), layer->yardstick));
+          const bool is_certain = is_free(task_->feeding) && marks_choice(value);
+          if (!is_certain) widen(layer->floor, relative(distance(reference, datum), layer->yardstick));
           if (is_narrow(task_->type_of_floor(type_of(datum)))) {
             layer->gain.floor = std::max(layer->gain.floor, std::fabs(agreement(reference, datum).gain));
           }

@@ -6,6 +6,7 @@
 #include "base/positions.h"
 #include "base/random.h"
 #include "model/walk.h"
+#include "ops/bounds.h"
 #include "ops/element_types.h"
 #include "ops/loops/dtypes.h"
 #include "ops/op.h"
@@ -59,7 +60,8 @@ bool treats_apart(const Node& node) {
 
 bool depends_on_sign(const Node& node) {
   const bool bends = has_trait(node, Trait::piecewise) && (has_trait(node, Trait::contracts) || limits(node));
-  return bends || node.is("MaxPool") || node.is("Pad");
+  const bool saturates = has_trait(node, Trait::contracts) && is_bounded(node);
+  return bends || saturates || node.is("MaxPool") || node.is("Pad");
 }
 
 bool follows_test(const Node& node) {
