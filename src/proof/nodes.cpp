@@ -5,6 +5,8 @@
 #include "base/positions.h"
 #include "base/text.h"
 #include "ops/op.h"
+#include "ops/op_attributes.h"
+#include "ops/op_history.h"
 #include "proof/attributes.h"
 #include "proof/claim.h"
 #include "proof/rules.h"
@@ -236,6 +238,34 @@ Found examine_turned(Sides& sides, const Claim& claim) {
   look.claims.push_back({condition_a, condition_b, {}, {}, {}, {}, &b});
   look.claims.push_back({a1, b2, {}, {}, {}, {}, &b});
   look.claims.push_back({a2, b1, {}, {}, {}, {}, &b});
+  return look;
+}
+
+// The place of the largest probability, which is that of the largest logarithm.
+namespace {
+
+/// Whether a node makes probabilities, or their logarithms, of numbers along the axis that an attribute gives.
+bool makes_probabilities(const Node& node, int64_t axis) {
+  const bool is_one = node.is("Softmax") || node.is("LogSoftmax");
+  return is_one && node.opset() >= kOneAxisOpset && softmax_axis(node) == axis;
+}
+
+}  // namespace
+
+Found examine_likeliest(Sides& sides, const Claim& claim) {
+  const Node &a = *claim.a.value->producer(), &b = *claim.b.value->producer();
+  const Ref of_a = sides.a.operand(claim.a, 0), of_b = sides.b.operand(claim.b, 0);
+  if (!a.is("ArgMax") || !of_a || !of_b || of_a.value->producer() == nullptr || of_b.value->producer() == nullptr) return std::nullopt;
+  const Node &made_a = *of_a.value->producer(), &made_b = *of_b.value->producer();
+  const int64_t axis_a = Attributes(a).integer("axis", 0), axis_b = Attributes(b).integer("axis", 0);
+  const bool differ = made_a.op_type() != made_b.op_type();
+  if (!differ || !makes_probabilities(made_a, axis_a) || !makes_probabilities(made_b, axis_b)) return std::nullopt;
+  Look look;
+  compare_heads(sides, claim, {}, look);
+  look.bypassed.push_back(&made_a);
+  look.nodes_b.push_back(&made_b);
+  look.rewritten.push_back(&made_b);
+  look.claims.push_back({sides.a.operand(of_a, 0), sides.b.operand(of_b, 0), {}, {}, {}, {}, &made_b});
   return look;
 }
 

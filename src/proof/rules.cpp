@@ -73,6 +73,7 @@ constexpr auto kRules = std::to_array<Rule>({
     {"affine", For::different, examine_affine},
     {"affine", For::same, examine_changed_affine},
     {"turned choice", For::same, examine_turned},
+    {"likeliest", For::same, examine_likeliest},
     {"limits", For::same, examine_nested_limits},
     {"same node", For::same, always_nodes, false},
     {"other node", For::different, always_resynchronize},

@@ -98,6 +98,8 @@ using Found = std::optional<Look>;
 [[nodiscard]] Found examine_loop(Sides& sides, const Claim& claim);
 /// Where (Not (c), p, q) is Where (c, q, p).
 [[nodiscard]] Found examine_turned(Sides& sides, const Claim& claim);
+/// ArgMax (Softmax (x)) is ArgMax (LogSoftmax (x)).
+[[nodiscard]] Found examine_likeliest(Sides& sides, const Claim& claim);
 /// Compares two nodes of the same operator: attributes, operands, nested graphs.
 [[nodiscard]] Look examine_nodes(Sides& sides, const Claim& claim);
 /// Handles different operators that nothing accounts for. The point where the models meet again decides which nodes are added or removed.

@@ -72,6 +72,22 @@ TEST(ProofOfChoices, TheSidesOfAWhereMayBeExchangedWithANot) {
   EXPECT_FALSE(is_proved(prove(straight, choice("n = Not (c) y = Where (n, q, x)"))));
 }
 
+TEST(ProofOfChoices, TheLikeliestMayBeThatOfLogarithms) {
+  const auto placed = [](const std::string& nodes) { return Example("g (float[N,6,4] x) => (y) { " + nodes + " }"); };
+  const Example with = placed("s = Softmax <axis = 1> (x) y = ArgMax <axis = 1> (s)");
+  const Example other = placed("s = LogSoftmax <axis = 1> (x) y = ArgMax <axis = 1> (s)");
+  EXPECT_TRUE(is_proved(prove(with, other)));
+  EXPECT_TRUE(is_proved(prove(other, with)));
+  // The largest of another axis; numbers that are not probabilities of one sum; what vanishes in one alone; another choice of equals.
+  for (const char* const nodes : {"s = LogSoftmax <axis = 2> (x) y = ArgMax <axis = 1> (s)", "s = Sigmoid (x) y = ArgMax <axis = 1> (s)",
+                                  "s = LogSoftmax <axis = 1> (x) y = ArgMin <axis = 1> (s)",
+                                  "s = LogSoftmax <axis = 1> (x) y = ArgMax <axis = 1, select_last_index = 1> (s)"}) {
+    EXPECT_FALSE(is_proved(prove(with, placed(nodes)))) << nodes;
+  }
+  const std::string least = " y = ArgMin <axis = 1> (s)";
+  EXPECT_FALSE(is_proved(prove(placed("s = Softmax <axis = 1> (x)" + least), placed("s = LogSoftmax <axis = 1> (x)" + least))));
+}
+
 TEST(ProofOfChoices, TheGraphsOfAnIfMayBeExchangedWithANot) {
   const auto choice = [](const std::string& condition, const std::string& first, const std::string& second,
                          const std::string& around = "") {
