@@ -1,11 +1,13 @@
-"""Dims and opsets of trained models, changed by `relayout convert`: is each result right in ONNX Runtime, or refused with a reason?
+"""Dims, opsets and images of trained models, changed by `relayout convert`: is each result right in ONNX Runtime, or refused with a reason?
 
-  RELAYOUT_PYTHON=PYTHON cmake/dev bench edits [--models GLOB…] [--kinds dims opsets] [--json FILE] [--jobs N]
+  RELAYOUT_PYTHON=PYTHON cmake/dev bench edits [--models GLOB…] [--kinds dims opsets bytes] [--json FILE] [--jobs N]
 
 Each model of RELAYOUT_MODELS, and of its folder `real`. dims: fixed first dims of inputs are made free, and the result runs at sizes 1, 2, 3 and 7, against as many
 runs of the original; free dims are set to these sizes and to the stored one. opsets: to 11, 13, 17, 21, 23 and from each back to the model's own.
+bytes: images become bytes, channels-last; the original gets numpy's (byte / 255 - mean) / std, and may differ by what the last bit of these numbers moves.
 PYTHON has numpy, onnx and onnxruntime. Files stay below XDG_CACHE_HOME/relayout/peers/edits."""
 import argparse
+import collections
 import json
 import os
 import pathlib
@@ -20,26 +22,26 @@ import table
 import trained
 
 SIZES, OPSETS = (1, 2, 3, 7), (11, 13, 17, 21, 23)
-EXACT = 1e-4  # of the range
+EXACT, FLOORS = 1e-4, 5  # of the range; of what the last bit of an input moves
 FOLDER = trained.CACHE / "peers/edits"
 
 
-def converted(program, file, result, *words) -> str:
+def converted(program, file, result, *words, folds: str = "--no-fold") -> str:
     """Why there is no result; empty where there is one."""
-    done = subprocess.run([program, "convert", file, "-o", result, "--layout", "keep", "--no-fold", "-q", *words], capture_output=True, text=True)
+    done = subprocess.run([program, "convert", file, "-o", result, "--layout", "keep", folds, "-q", *words], capture_output=True, text=True)
     if done.returncode == 0:
         return ""
     said = (done.stderr or done.stdout).strip().splitlines() or [""]
     return f"exit {done.returncode}: {said[-1].removeprefix('relayout: ').removeprefix(str(file) + ': ')[:240]}"
 
 
-def compared(right: dict, file: pathlib.Path, feed: list) -> str:
+def compared(right: dict, file: pathlib.Path, feed: list, bound: float = EXACT, images_last: bool = False) -> str:
     """What is wrong about a file's outputs; empty: nothing."""
     try:
-        worst = trained.error(right, trained.answers(file, feed, False), False)
+        worst = trained.error(right, trained.answers(file, feed, images_last), images_last)
     except Exception as problem:
         return "ONNX Runtime does not run it: " + str(problem).strip().splitlines()[0][:160]
-    return "" if worst <= EXACT else f"error {worst:.2g}"
+    return "" if worst <= bound else f"error {worst:.2g}"
 
 
 def row(name: str, edit: str, sizes, refusal: str, wrong: str, left_out: str = "") -> dict:
@@ -140,9 +142,43 @@ def of_opsets(program, name: str, file: pathlib.Path):
         yield row(name, f"{own} to {opset} and back", (), refusal, "" if refusal else compared(right, back, feed))
 
 
+# --- bytes --------------------------------------------------------------------------------------------------------------------------
+
+
+def added_nodes(file: pathlib.Path, result: pathlib.Path) -> str:
+    """Operators that a result has more often."""
+    def count(path):
+        return collections.Counter(node.op_type for node in onnx.load(path, load_external_data=False).graph.node)
+    return " ".join(f"{op} {number}" if number > 1 else op for op, number in (count(result) - count(file)).items())
+
+
+def of_bytes(program, name: str, file: pathlib.Path):
+    """Each input of images with three channels that come first."""
+    dims, feed = declared(file), trained.stored(file)
+    if len(dims) != len(feed):
+        return
+    mean, deviation = numpy.array([0.485, 0.456, 0.406]), numpy.array([0.229, 0.224, 0.225])
+    for at, (image, of) in enumerate(dims.items()):
+        if len(of) < 4 or of[1] != 3 or feed[at].dtype != numpy.float32:
+            continue
+        words = ["--io", "nhwc", "--input-u8", image, "--mean", ",".join(map(str, mean)), "--std", ",".join(map(str, deviation))]
+        pixels = numpy.random.default_rng(7).integers(0, 256, numpy.moveaxis(feed[at], 1, -1).shape, dtype=numpy.uint8)
+        numbers = numpy.ascontiguousarray(numpy.moveaxis((pixels / 255 - mean) / deviation, -1, 1)).astype(numpy.float32)
+        result = FOLDER / f"{name}.bytes.onnx"
+        refusal = converted(program, file, result, *words, folds="--fold")
+        wrong, more = "", ""
+        if not refusal:
+            right = trained.answers(file, [*feed[:at], numbers, *feed[at + 1:]], False)
+            moved = trained.answers(file, [*feed[:at], numpy.nextafter(numbers, numpy.float32(numpy.inf)), *feed[at + 1:]], False)
+            bound = max(EXACT, FLOORS * trained.error(right, moved, False))
+            wrong = compared(right, result, [*feed[:at], pixels, *feed[at + 1:]], bound, True)
+            more = ": " + added_nodes(file, result)
+        yield row(name, f"bytes of {image}{more}", (), refusal, wrong)
+
+
 # --- the table ----------------------------------------------------------------------------------------------------------------------
 
-KINDS = {"dims": of_dims, "opsets": of_opsets}
+KINDS = {"dims": of_dims, "opsets": of_opsets, "bytes": of_bytes}
 
 
 def work(program, name: str, file: pathlib.Path, kinds) -> list[dict]:
