@@ -80,6 +80,24 @@ TEST(ShareWeights, KeepsOneOfEqualInitializers) {
   EXPECT_THAT(text, HasSubstr("Reshape (flat, t)"));
 }
 
+TEST(ShareWeights, ComparesEveryElementOfLargeInitializers) {
+  TextModel model =
+      "g (float[2,64] x) => (float[2,64] y) <float[64,64] W, float[64,64] V, float[64,64] U, float[64,64] T> "
+      "{ a = MatMul (x, W)  b = MatMul (a, V)  c = MatMul (b, U)  y = MatMul (c, T) }";
+  constexpr std::size_t kElements = 64 * 64;
+  std::vector<double> values(kElements, 0.125), one = values;
+  one[kElements / 4] = 0.25;
+  model.set("W", values).set("V", values).set("U", one).set("T", one);
+  PassOptions options;
+  options.share_weights = true;
+  const PassResult result = run({"share-weights"}, model, options);
+  expect_same(model, result, {"share-weights"}, options);
+  const std::string text = to_text(*result.model);
+  EXPECT_THAT(text, HasSubstr("MatMul (a, W)"));
+  EXPECT_THAT(text, HasSubstr("MatMul (b, U)"));
+  EXPECT_THAT(text, HasSubstr("MatMul (c, U)"));
+}
+
 /// A model with descriptions and metadata wherever ONNX has them.
 std::string annotated() {
   const TextModel text =

@@ -1,6 +1,6 @@
 """What `relayout convert` promises, measured, one line per row; programs run in turns, medians of processor and wall time, peak memory.
     cmake/dev bench conversions [--runs 15] [--before PROGRAM] [ROW…]
-Rows: start (--version), copy (resnet50 against cp), nodes (100,000 of three kinds), many (500 models of 1 MB at one thread and two),
+Rows: start (--version), copy (resnet50 against cp, also with every edit), nodes (100,000 of three kinds, also with --simplify), many (500 models of 1 MB at one thread and two),
 growth (the exponent of nodes and of bytes, four sizes each), sparse (64 GB of external data), part (`run` and `extract` of one node, of 4 GiB).
 Without rows: all.
 --before is another program, measured in the same turns."""
@@ -21,6 +21,10 @@ if sys.argv[1:2] == ["make"]:
     from onnx import TensorProto, helper
 
 MODELS = pathlib.Path(os.environ.get("RELAYOUT_MODELS", pathlib.Path.home() / ".cache/relayout/models"))
+
+
+EDITS = ["--simplify", "--free-dim", "input:0=N", "--rename", "output=scores", "--io", "nhwc", "--input-u8", "input", "--mean", "0.485,0.456,0.406",
+         "--std", "0.229,0.224,0.225", "--share-weights", "--strip", "doc,metadata", "--ir-version", "9", "--stamp"]
 
 
 class Contestant:
@@ -151,15 +155,15 @@ class Rows:
 
     def copy(self):
         model, out = MODELS / "resnet50/model.onnx", self.folder / "out/model.onnx"
-        both = [one for threads in (1, 2)
-                for one in self.contestants("convert", model, "-o", out, "--threads", threads, note=f", threads {threads}")]
+        both = [one for words, said in (([], ""), (EDITS, ", every edit")) for threads in (1, 2)
+                for one in self.contestants("convert", model, "-o", out, *words, "--threads", threads, note=f"{said}, threads {threads}")]
         measure([Contestant("cp", ["cp", model, out]), *both], self.runs, self.fresh)
 
     def nodes(self):
         for kind in ("elementwise", "convolutions", "pairs"):
             print(f" 100,000 {kind}")
-            measure(self.contestants("convert", self.model(kind, 100_000), "-o", self.folder / "out/model.onnx"), max(3, self.runs // 3),
-                    self.fresh)
+            words = ["convert", self.model(kind, 100_000), "-o", self.folder / "out/model.onnx"]
+            measure([*self.contestants(*words), *self.contestants(*words, "--simplify", note=", --simplify")], max(3, self.runs // 3), self.fresh)
 
     def many(self):
         model = self.model("pairs", 7, size=64, kernel=3)
