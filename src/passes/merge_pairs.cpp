@@ -2,11 +2,14 @@
 //
 //     a = Transpose (x, [0, 2, 3, 1])
 //     y = Transpose (a, [0, 3, 1, 2])      →      y = Identity (x), which remove-identity removes
+//     a = Unsqueeze (x, [1])
+//     y = Unsqueeze (a, [0])               →      y = Unsqueeze (x, [0, 2])
 
 #include <cmath>
 
 #include "base/positions.h"
 #include "model/node.h"
+#include "model/tensor_data.h"
 #include "ops/constants.h"
 #include "ops/loops/dtypes.h"
 #include "ops/op.h"
@@ -34,6 +37,7 @@ struct MergedPair {
   Dims permutation;        ///< of both Transposes
   std::vector<const Node*> taken, anchors;
   std::string detail;
+  Dims axes = {};  ///< of both Squeezes or Unsqueezes
 };
 
 bool is_standard(const Node& node, std::string_view op) {
@@ -69,12 +73,51 @@ Dims permutation_of(const Pair& pair, PassContext& context) {
   return out;
 }
 
+constexpr int kAxesAsOperand = 13;  ///< first opset of Squeeze and Unsqueeze with axes as an operand
+
 /// Axes of a Squeeze or Unsqueeze, sorted as written.
 std::optional<std::vector<int64_t>> axes_of(const Node& node, PassContext& context) {
-  constexpr int kAxesAsOperand = 13;
   auto axes = node.opset() < kAxesAsOperand ? std::optional(Attributes(node).integers("axes")) : constant_list(node, 1, context);
   if (axes) std::ranges::sort(*axes);
   return axes;
+}
+
+/// Axes of a Squeeze or Unsqueeze, counted from the front of `dims`, the longer of its two sides; empty where they are not known.
+Dims axes_from_front(const Node& node, const PartialDims& dims, PassContext& context) {
+  constexpr int64_t kMostAxes = 64;
+  auto axes = axes_of(node, context);
+  if (!axes) return {};
+  for (int64_t& axis : *axes) {
+    if (axis < 0 && dims) axis += std::ssize(*dims);
+    if (axis < 0 || axis >= kMostAxes) return {};
+  }
+  return *axes;
+}
+
+/// The axes that two Unsqueezes add, or two Squeezes take, counted on the longest side; empty where they are not known.
+Dims joint_axes(const Pair& pair, PassContext& context) {
+  const bool adds = pair.second->is("Unsqueeze");
+  const Node &outer = adds ? *pair.second : *pair.first, &inner = adds ? *pair.first : *pair.second;
+  const Dims longest = axes_from_front(outer, context.constants.dims(adds ? *outer.output(0) : *outer.input(0)), context);
+  const Dims rest = axes_from_front(inner, context.constants.dims(*pair.second->input(0)), context);
+  if (longest.empty() || rest.empty()) return {};
+  Dims out = longest;
+  // All other axes of the longest side are those of the value between the nodes.
+  for (int64_t place = 0, between = 0; between <= std::ranges::max(rest); ++place) {
+    if (std::ranges::find(longest, place) != longest.end()) continue;
+    if (std::ranges::find(rest, between++) != rest.end()) out.push_back(place);
+  }
+  std::ranges::sort(out);
+  return out;
+}
+
+/// Whether each reader of the value between takes the node before it up, so that none needs it any more.
+bool is_taken_by_all(const Pair& pair, PassContext& context) {
+  const Value& between = *pair.second->input(0);
+  return !between.is_output() && !is_output_elsewhere(between) && std::ranges::all_of(between.uses(), [&](const Use& use) {
+    const bool is_alike = use.index == 0 && is_standard(*use.node, pair.second->op_type()) && &use.node->graph() == &pair.second->graph();
+    return is_alike && !joint_axes({pair.first, use.node}, context).empty();
+  });
 }
 
 /// Whether a Reshape requests the dims that the operand of the node before it has. A 0 copies a dim of what is between.
@@ -164,6 +207,10 @@ std::optional<MergedPair> together(const Pair& pair, PassContext& context) {
   const bool is_folded_into = std::ranges::any_of(pair.second->output(0)->uses(), multiplies);
   if (!reshapes(*pair.first) || !reshapes(*pair.second) || is_folded_into) return std::nullopt;
   out.is_undone = undoes_reshape(pair, context);
+  const bool adds = pair.first->is("Unsqueeze") && pair.second->is("Unsqueeze"),
+             takes = pair.first->is("Squeeze") && pair.second->is("Squeeze");
+  if (!out.is_undone && (adds || takes)) out.axes = joint_axes(pair, context);
+  if (!out.axes.empty()) return out;
   return out.is_undone || is_free_request(*pair.second, context) ? std::optional(out) : std::nullopt;
 }
 
@@ -171,7 +218,9 @@ Match<MergedPair> match_pair(const Node& node, PassContext& context) {
   const Node* const first = node.input(0)->producer();
   if (first == nullptr || &first->graph() != &node.graph() || first->input(0) == nullptr) return NotApplicable{};
   auto found = together({first, &node}, context);
-  if (!found || (!found->is_undone && node.input(0)->sole_use() == nullptr)) return NotApplicable{};
+  if (!found) return NotApplicable{};
+  const bool leaves_first = !found->is_undone && node.input(0)->sole_use() == nullptr;
+  if (leaves_first && (found->axes.empty() || !is_taken_by_all(found->pair, context))) return NotApplicable{};
   if (is_excluded(*first, context.options)) return Skip{Reason::excluded, {}};
   return std::move(*found);
 }
@@ -182,6 +231,18 @@ void set_permutation(onnx::NodeProto& message, const Dims& permutation) {
   attribute.set_name("perm");
   attribute.set_type(onnx::AttributeProto::INTS);
   attribute.mutable_ints()->Assign(permutation.begin(), permutation.end());
+}
+
+void set_axes(Node& node, const Dims& axes, PassContext& context) {
+  if (node.opset() < kAxesAsOperand) {
+    for (onnx::AttributeProto& attribute : *node.graph().edit(node).mutable_attribute()) {
+      if (attribute.name() == "axes") attribute.mutable_ints()->Assign(axes.begin(), axes.end());
+    }
+    return;
+  }
+  std::vector<std::byte> bytes(axes.size() * sizeof(int64_t));
+  std::memcpy(bytes.data(), axes.data(), bytes.size());
+  set_constant_input(node, 1, TensorData(DataType::int64, {std::ssize(axes)}, Bytes::owned(std::move(bytes))), {}, context);
 }
 
 void merge_pair(const MergedPair& found, PassContext& context) {
@@ -200,6 +261,8 @@ void merge_pair(const MergedPair& found, PassContext& context) {
     message.clear_attribute();
   } else if (!found.permutation.empty()) {
     set_permutation(graph.edit(second), found.permutation);
+  } else if (!found.axes.empty()) {
+    set_axes(second, found.axes, context);
   }
   for (Value* const value : freed) release(*value, context);
   context.constants.forget(*second.output(0));

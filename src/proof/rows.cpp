@@ -29,6 +29,7 @@ struct Row {
   DataType type;                     ///< of Casts: that of the result
   std::optional<Dims> request = {};  ///< of reshapes: what the last one requests, if that does not depend on the dims of its operand
   bool keeps_dims = false;           ///< of reshapes: the result certainly has the dims of `base`
+  Dims axes = {};                    ///< of Squeezes or Unsqueezes: those they take or add together, counted on the longest side
 };
 
 /// The node that makes a value of a row; nullptr if it does more than this row's kind.
@@ -148,6 +149,50 @@ Row reshapes(Side& side, Shapes& shapes, Ref result) {
   return out;
 }
 
+/// Axes of one Squeeze or Unsqueeze, counted from the front of its longer side; empty where they are not known.
+Dims axes_from_front(Side& side, Shapes& shapes, Ref output) {
+  constexpr int64_t kMostAxes = 64;
+  auto axes = written_axes(side, output);
+  if (!axes) return {};
+  const auto longest = shapes.of(output.value->producer()->is("Unsqueeze") ? output : side.operand(output, 0));
+  for (int64_t& axis : *axes) {
+    if (axis < 0 && longest) axis += std::ssize(*longest);
+    if (axis < 0 || axis >= kMostAxes) return {};
+  }
+  std::ranges::sort(*axes);
+  return std::ranges::adjacent_find(*axes) == axes->end() ? *axes : Dims();
+}
+
+/// `outer` and the axes `inner` of what they leave, all counted as `outer` is.
+Dims joined(const Dims& outer, const Dims& inner) {
+  Dims out = outer;
+  for (int64_t axis = 0, left = 0; left <= inner.back(); ++axis) {
+    if (std::ranges::find(outer, axis) != outer.end()) continue;
+    if (std::ranges::find(inner, left++) != inner.end()) out.push_back(axis);
+  }
+  std::ranges::sort(out);
+  return out;
+}
+
+/// Squeezes, or Unsqueezes, of axes that are known.
+Row axes_in_a_row(Side& side, Shapes& shapes, Ref result, std::string_view op) {
+  Row out{result, {}, {}, {}, {}, DataType::undefined};
+  while (out.nodes.size() < kLongest) {
+    const Node* const node = maker_of(side, out.base);
+    if (node == nullptr || !node->is(op)) break;
+    const Dims axes = axes_from_front(side, shapes, out.base);
+    if (axes.empty()) break;
+    if (out.axes.empty()) {
+      out.axes = axes;
+    } else {
+      out.axes = op == "Unsqueeze" ? joined(out.axes, axes) : joined(axes, out.axes);
+    }
+    if (const Ref given = side.operand(out.base, 1)) out.constants.push_back(given);
+    add(side, shapes, *node, out);
+  }
+  return out;
+}
+
 bool is_identity(const Row& row, Side& side) {
   if (!row.base || row.nodes.empty()) return false;
   if (!row.permutation.empty()) return std::ranges::is_sorted(row.permutation);
@@ -194,13 +239,18 @@ Found examine_rows(Sides& sides, const Claim& claim) {
     const Node *const before_a = a.base.value->producer(), *const before_b = b.base.value->producer();
     const bool are_apart = before_a != nullptr && before_b != nullptr && !same_operator(*before_a, *before_b);
     if (are_apart) return std::nullopt;
-    const bool is_same = a.permutation == b.permutation && a.type == b.type && a.request == b.request;
-    const bool is_known = !a.permutation.empty() || a.type != DataType::undefined || a.request;
+    const bool is_same = a.permutation == b.permutation && a.type == b.type && a.request == b.request && a.axes == b.axes;
+    const bool is_known = !a.permutation.empty() || a.type != DataType::undefined || a.request || !a.axes.empty();
     return is_same && is_known ? same_effect(claim, a, b, false) : std::nullopt;
   };
   if (auto found = examine_kind(transposes(sides.a, sides.shapes_a, claim.a), transposes(sides.b, sides.shapes_b, claim.b))) return found;
   if (auto found = examine_kind(casts(sides.a, sides.shapes_a, claim.a), casts(sides.b, sides.shapes_b, claim.b))) return found;
-  return examine_kind(reshapes(sides.a, sides.shapes_a, claim.a), reshapes(sides.b, sides.shapes_b, claim.b));
+  if (auto found = examine_kind(reshapes(sides.a, sides.shapes_a, claim.a), reshapes(sides.b, sides.shapes_b, claim.b))) return found;
+  for (const std::string_view op : {"Unsqueeze", "Squeeze"}) {
+    const Row a = axes_in_a_row(sides.a, sides.shapes_a, claim.a, op), b = axes_in_a_row(sides.b, sides.shapes_b, claim.b, op);
+    if (auto found = examine_kind(a, b)) return found;
+  }
+  return std::nullopt;
 }
 
 // Integers that are dequantized and quantized again.

@@ -76,6 +76,38 @@ TEST(MergePairs, Reshapes) {
             kOne);
 }
 
+TEST(MergePairs, AxesOfOneKind) {
+  const auto pair = [](const std::string& op, const std::string& x, const std::string& first, const std::string& second) {
+    const std::string head = "g (" + x + " x) => (y) <int64[2] i = {" + first + "}, int64[2] j = {" + second + "}> { ";
+    return TextModel(head + "r = Relu (x) a = " + op + " (r, i) b = " + op + " (a, j) y = Neg (b) }");
+  };
+  const auto one = [](const std::string& op, const std::string& x, const std::string& axes) {
+    return "g (" + x + " x) => (y) <int64[4] j = {" + axes + "}> { r = Relu (x) b = " + op + " (r, j) y = Neg (b) }";
+  };
+  // Axes 0 and 3 are added to N, 1, M, 1: those at 1 and 3 are then at 2 and 4.
+  expect_rewrite(kPass, pair("Unsqueeze", "float[2,3]", "1, 3", "0, 3"), one("Unsqueeze", "float[2,3]", "0, 2, 3, 5"));
+  expect_rewrite(kPass, pair("Unsqueeze", "float[2,3]", "-1, 0", "-1, 1"), one("Unsqueeze", "float[2,3]", "0, 1, 4, 5"));
+  // Of 1, 2, 1, 1, 3, 1 axes 0 and 2 go first, of which 1 and 3 are then the fourth and the sixth.
+  expect_rewrite(kPass, pair("Squeeze", "float[1,2,1,1,3,1]", "0, 2", "1, 3"), one("Squeeze", "float[1,2,1,1,3,1]", "0, 2, 3, 5"));
+  const std::string kOld = R"(<ir_version: 8, opset_import: ["" : 11]>)";
+  const TextModel attributes(
+      "g (float[2,3] x) => (y) { r = Relu (x) a = Unsqueeze <axes = [1]> (r) b = Unsqueeze <axes = [0]> (a) y = Neg (b) }", kOld);
+  const TextModel joint("g (float[2,3] x) => (y) { r = Relu (x) b = Unsqueeze <axes = [0,2]> (r) y = Neg (b) }", kOld);
+  expect_rewrite(kPass, attributes, joint);
+}
+
+TEST(MergePairs, AxesThatStay) {
+  const auto count = [](const std::string& nodes) {
+    return run({kPass}, "g (float[2,3] x, int64[1] k) => (y, z) <int64[1] i = {0}, int64[1] j = {1}> { r = Relu (x) a = Unsqueeze (r, i) " +
+                            nodes + " }")
+        .count("Unsqueeze");
+  };
+  EXPECT_EQ(count("y = Unsqueeze (a, i) b = Unsqueeze (a, j) z = Neg (b)"), 2) << "both take the first one up";
+  EXPECT_EQ(count("b = Unsqueeze (a, i) y = Neg (b) z = Neg (a)"), 2) << "another reader";
+  EXPECT_EQ(count("b = Unsqueeze (a, i) y = Neg (b) z = Unsqueeze (a, k)"), 3) << "a reader with axes that are not known";
+  EXPECT_EQ(count("y = Neg (a) b = Unsqueeze (a, k) z = Neg (b)"), 2);
+}
+
 /// Exact where the type between holds all numbers of the first one.
 TEST(MergePairs, Casts) {
   const auto pair = [](const std::string& x, const std::string& y, int first, int second) {

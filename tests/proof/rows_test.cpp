@@ -52,6 +52,25 @@ TEST(ProofOfRows, Reshapes) {
   EXPECT_FALSE(are_equal("float[N,M,5]", "m = Transpose <perm = [1,0,2]> (n) a = Reshape (m, back)", "a = Reshape (n, back)"));
 }
 
+TEST(ProofOfRows, Axes) {
+  const auto axes = [](const std::string& op, const std::string& list, const std::string& from, const std::string& to) {
+    return "c" + to + " = Constant <value_ints = [" + list + "]> () " + to + " = " + op + " (" + from + ", c" + to + ") ";
+  };
+  const auto are_one = [&](const std::string& op, const std::string& x, const std::string& first, const std::string& second,
+                           const std::string& both) {
+    return are_equal(x, axes(op, first, "n", "m") + axes(op, second, "m", "a"), axes(op, both, "n", "a"));
+  };
+  EXPECT_TRUE(are_one("Unsqueeze", "float[N,3]", "1,3", "0,3", "0,2,3,5"));
+  EXPECT_FALSE(are_one("Unsqueeze", "float[N,3]", "1,3", "0,3", "0,1,3,5"));
+  EXPECT_FALSE(are_one("Unsqueeze", "float[N,3]", "1,3", "0,3", "0,2,3,4"));
+  EXPECT_TRUE(are_one("Unsqueeze", "float[N,3]", "-1", "0", "0,3"));
+  EXPECT_FALSE(are_one("Unsqueeze", "float[N,3]", "-1", "0", "0,2"));
+  EXPECT_TRUE(are_one("Squeeze", "float[1,N,1,1,3,1]", "0,2", "1,3", "0,2,3,5"));
+  EXPECT_FALSE(are_one("Squeeze", "float[1,N,1,1,3,1]", "0,2", "1", "0,2,5"));
+  EXPECT_FALSE(are_equal("float[N,3]", axes("Unsqueeze", "0", "n", "m") + axes("Unsqueeze", "0", "m", "l") + axes("Squeeze", "1", "l", "a"),
+                         axes("Unsqueeze", "1", "n", "a")));
+}
+
 /// The second model copies what the first one computes.
 TEST(ProofOfRows, RequestsOfOwnDims) {
   const auto is_copied = [](const std::string& x, const std::string& one, const std::string& other) {
