@@ -28,6 +28,17 @@ TEST(ReshapeRequests, OneDimThatIsComputed) {
                  "g (float[N,12] x) => (y) <int64[3] r = {-1, 6, 2}> { y = Reshape (x, r) }");
 }
 
+TEST(ReshapeRequests, StepsOfARecurrentOperator) {
+  const std::string head =
+      "g (float[T,N,4] x) => (y) <float[1,9,4] W, float[1,9,3] R, int64[1] o = {0}, int64[1] e = {1}, int64[1] f = {2}, int64[1] h = {3}, "
+      "int64[1] i = {4}> { g = GRU <hidden_size = 3> (x, W, R)  t = Transpose <perm = [0,2,1,3]> (g)  ";
+  expect_rewrite(kPass,
+                 head + "d = Shape (t)  a = Slice (d, o, e)  b = Slice (d, e, f)  c = Slice (d, f, h)  l = Slice (d, h, i)  m = Mul (c, l)  "
+                        "r = Concat <axis = 0> (a, b, m)  y = Reshape (t, r) }",
+                 "g (float[T,N,4] x) => (y) <float[1,9,4] W, float[1,9,3] R, int64[3] r = {0, 0, 3}> { g = GRU <hidden_size = 3> (x, W, R)  t "
+                 "= Transpose <perm = [0,2,1,3]> (g)  y = Reshape (t, r) }");
+}
+
 TEST(ReshapeRequests, RequestsThatStay) {
   const auto count = [](const std::string& text) { return run({kPass}, text).count("Concat"); };
   EXPECT_EQ(count(reshaped("n, six")), 0);
