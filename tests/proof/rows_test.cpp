@@ -11,7 +11,7 @@ Example model(const std::string& x, const std::string& nodes) {
   Example out("g (" + x + " x) => (y) { n = Abs (x) " + nodes + " y = Neg (a) }");
   out.add("one", std::vector<int64_t>{1}).add("zero", std::vector<int64_t>{0}).add("flat", std::vector<int64_t>{-1, 15});
   out.add("back", std::vector<int64_t>{-1, 3, 5}).add("turned", std::vector<int64_t>{-1, 5, 3}).add("copied", std::vector<int64_t>{0, 15});
-  out.add("kept", std::vector<int64_t>{0, 0, 5});
+  out.add("kept", std::vector<int64_t>{0, 0, 5}).add("copied_rest", std::vector<int64_t>{0, -1});
   return out;
 }
 
@@ -80,9 +80,20 @@ TEST(ProofOfRows, RequestsOfOwnDims) {
   const std::string x = "float[N,M,5]", five = "f = Constant <value_ints = [5]> () ";
   EXPECT_TRUE(is_copied(x, dims + five + "r = Concat <axis = 0> (p, q, f) a = Reshape (n, r)", "a = Reshape (n, kept)"));
   EXPECT_FALSE(is_copied(x, dims + five + "r = Concat <axis = 0> (q, p, f) a = Reshape (n, r)", "a = Reshape (n, kept)"));
-  EXPECT_FALSE(is_copied(x, dims + five + "r = Concat <axis = 0> (q, p, f) t = Transpose <perm = [1,0,2]> (n) a = Reshape (t, r)",
-                         "t = Transpose <perm = [1,0,2]> (n) a = Reshape (t, kept)"))
-      << "dims of another value, although these ones are the same";
+  const std::string turned = "t = Transpose <perm = [1,0,2]> (n) ";
+  EXPECT_TRUE(is_copied(x, dims + five + "r = Concat <axis = 0> (q, p, f) " + turned + "a = Reshape (t, r)", turned + "a = Reshape (t, kept)"))
+      << "the dims that the Transpose moved";
+  EXPECT_FALSE(is_copied(x, dims + five + "r = Concat <axis = 0> (p, q, f) " + turned + "a = Reshape (t, r)", turned + "a = Reshape (t, kept)"));
+  const std::string free = "f = Constant <value_ints = [-1]> () ";
+  EXPECT_TRUE(is_copied(x, dims + free + "r = Concat <axis = 0> (p, f) a = Reshape (n, r)", "a = Reshape (n, copied_rest)"));
+  EXPECT_FALSE(is_copied(x, dims + free + "r = Concat <axis = 0> (q, f) a = Reshape (n, r)", "a = Reshape (n, copied_rest)"));
+  EXPECT_FALSE(is_copied(x, dims + free + "r = Concat <axis = 0> (f, p) a = Reshape (n, r)", "a = Reshape (n, copied_rest)"));
+  EXPECT_TRUE(is_copied(x, dims + free + "r = Concat <axis = 0> (p, q, f) a = Reshape (n, r)", kNothing));
+  EXPECT_FALSE(is_copied(x, dims + free + "r = Concat <axis = 0> (q, p, f) a = Reshape (n, r)", kNothing));
+  const std::string other = "w = Softmax (n) ";
+  EXPECT_TRUE(is_copied(x, dims + free + other + "r = Concat <axis = 0> (p, f) a = Reshape (w, r)", other + "a = Reshape (w, copied_rest)"));
+  EXPECT_FALSE(is_copied(x, "o = Concat <axis = 0> (n, n) " + dims + free + "r = Concat <axis = 0> (p, f) a = Reshape (o, r)",
+                         "o = Concat <axis = 0> (n, n) a = Reshape (o, copied_rest)"));
 }
 
 TEST(ProofOfRows, CastsThatHoldAllNumbers) {
