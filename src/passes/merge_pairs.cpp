@@ -2,19 +2,20 @@
 //
 //     a = Transpose (x, [0, 2, 3, 1])
 //     y = Transpose (a, [0, 3, 1, 2])      →      y = Identity (x), which remove-identity removes
-//     a = Unsqueeze (x, [1])
-//     y = Unsqueeze (a, [0])               →      y = Unsqueeze (x, [0, 2])
+//     a = Unsqueeze (x, [0])
+//     b = Transpose (a, [2, 1, 0])
+//     y = Squeeze (b, [2])                 →      y = Transpose (x, [1, 0])
 
 #include <cmath>
 
 #include "base/positions.h"
 #include "model/node.h"
-#include "model/tensor_data.h"
 #include "ops/constants.h"
 #include "ops/loops/dtypes.h"
 #include "ops/op.h"
 #include "ops/operands.h"
 #include "ops/partial_dims.h"
+#include "passes/axis_moves.h"
 #include "passes/edits.h"
 #include "passes/pass.h"
 #include "passes/rewrite.h"
@@ -34,10 +35,9 @@ struct Pair {
 struct MergedPair {
   Pair pair;
   bool is_undone = false;  ///< together they do nothing
-  Dims permutation;        ///< of both Transposes
   std::vector<const Node*> taken, anchors;
   std::string detail;
-  Dims axes = {};  ///< of both Squeezes or Unsqueezes
+  std::optional<AxisMoves> moves = {};  ///< of all from the first to the second
 };
 
 bool is_standard(const Node& node, std::string_view op) {
@@ -52,27 +52,6 @@ bool may_be_second(const Node& node) {
   return is_standard(node, "Transpose") || is_standard(node, "Cast") || is_standard(node, "QuantizeLinear") || reshapes(node);
 }
 
-/// The permutation of a Transpose, which reverses the axes where none is given; empty where that needs an unknown rank.
-Dims permutation_of(const Node& node, PassContext& context) {
-  Dims out = Attributes(node).integers("perm");
-  if (!out.empty()) return out;
-  const PartialDims dims = context.constants.dims(*node.input(0));
-  for (std::size_t axis = dims ? dims->size() : 0; axis-- > 0;) out.push_back(static_cast<int64_t>(axis));
-  return out;
-}
-
-/// The permutation that two Transposes make together; empty where one is not known.
-Dims permutation_of(const Pair& pair, PassContext& context) {
-  const Dims first = permutation_of(*pair.first, context), second = permutation_of(*pair.second, context);
-  Dims out;
-  if (first.size() != second.size()) return out;
-  for (const int64_t axis : second) {
-    if (axis < 0 || axis >= std::ssize(first)) return {};
-    out.push_back(first[as_size(axis)]);
-  }
-  return out;
-}
-
 constexpr int kAxesAsOperand = 13;  ///< first opset of Squeeze and Unsqueeze with axes as an operand
 
 /// Axes of a Squeeze or Unsqueeze, sorted as written.
@@ -82,42 +61,34 @@ std::optional<std::vector<int64_t>> axes_of(const Node& node, PassContext& conte
   return axes;
 }
 
-/// Axes of a Squeeze or Unsqueeze, counted from the front of `dims`, the longer of its two sides; empty where they are not known.
-Dims axes_from_front(const Node& node, const PartialDims& dims, PassContext& context) {
-  constexpr int64_t kMostAxes = 64;
-  auto axes = axes_of(node, context);
-  if (!axes) return {};
-  for (int64_t& axis : *axes) {
-    if (axis < 0 && dims) axis += std::ssize(*dims);
-    if (axis < 0 || axis >= kMostAxes) return {};
+/// What a node and up to seven upstream of it do to the axes of a value, if one node or none does the same. Values between have no other
+/// reader, except one that every reader takes up so.
+std::optional<MergedPair> moved_together(const Node& last, PassContext& context) {
+  constexpr int kMostNodes = 8;
+  auto moves = moves_of(last, context);
+  bool has_transpose = last.is("Transpose");
+  const Node* at = &last;
+  for (int passed = 1; moves && passed < kMostNodes; ++passed) {
+    const Value& between = *at->input(0);
+    const Node* const first = between.producer();
+    const bool is_near = first != nullptr && &first->graph() == &last.graph();
+    const auto upstream = is_near ? moves_of(*first, context) : std::nullopt;
+    if (!upstream) break;
+    has_transpose = has_transpose || first->is("Transpose");
+    if (has_transpose && context.options.export_transposes) break;  // such pairs are asked for
+    moves = joined(*upstream, *moves);
+    const bool is_undone = moves_nothing(*moves);
+    const auto takes_first_up = [&](const Use& use) {
+      const bool is_alike = use.index == 0 && use.node->is(last.op_type()) && use.node->is(first->op_type()) && !last.is("Transpose");
+      const auto others = is_alike && &use.node->graph() == &last.graph() ? moves_of(*use.node, context) : std::nullopt;
+      return others && !operator_that(joined(*upstream, *others)).empty();
+    };
+    const bool is_shared = at == &last && !between.is_output() && std::ranges::all_of(between.uses(), takes_first_up);
+    if (!is_undone && between.sole_use() == nullptr && !is_shared) break;
+    if (!operator_that(*moves).empty()) return MergedPair{{first, &last}, is_undone, {&last}, {&last}, {}, moves};
+    at = first;
   }
-  return *axes;
-}
-
-/// The axes that two Unsqueezes add, or two Squeezes take, counted on the longest side; empty where they are not known.
-Dims joint_axes(const Pair& pair, PassContext& context) {
-  const bool adds = pair.second->is("Unsqueeze");
-  const Node &outer = adds ? *pair.second : *pair.first, &inner = adds ? *pair.first : *pair.second;
-  const Dims longest = axes_from_front(outer, context.constants.dims(adds ? *outer.output(0) : *outer.input(0)), context);
-  const Dims rest = axes_from_front(inner, context.constants.dims(*pair.second->input(0)), context);
-  if (longest.empty() || rest.empty()) return {};
-  Dims out = longest;
-  // All other axes of the longest side are those of the value between the nodes.
-  for (int64_t place = 0, between = 0; between <= std::ranges::max(rest); ++place) {
-    if (std::ranges::find(longest, place) != longest.end()) continue;
-    if (std::ranges::find(rest, between++) != rest.end()) out.push_back(place);
-  }
-  std::ranges::sort(out);
-  return out;
-}
-
-/// Whether each reader of the value between takes the node before it up, so that none needs it any more.
-bool is_taken_by_all(const Pair& pair, PassContext& context) {
-  const Value& between = *pair.second->input(0);
-  return !between.is_output() && !is_output_elsewhere(between) && std::ranges::all_of(between.uses(), [&](const Use& use) {
-    const bool is_alike = use.index == 0 && is_standard(*use.node, pair.second->op_type()) && &use.node->graph() == &pair.second->graph();
-    return is_alike && !joint_axes({pair.first, use.node}, context).empty();
-  });
+  return std::nullopt;
 }
 
 /// Whether a Reshape requests the dims that the operand of the node before it has. A 0 copies a dim of what is between.
@@ -187,13 +158,7 @@ bool holds_first(const Pair& pair, PassContext& context) {
 
 /// What two nodes are together, if they are one or none.
 std::optional<MergedPair> together(const Pair& pair, PassContext& context) {
-  MergedPair out{pair, false, {}, {pair.second}, {pair.second}, {}};
-  if (is_standard(*pair.first, "Transpose") && is_standard(*pair.second, "Transpose")) {
-    if (context.options.export_transposes) return std::nullopt;  // such pairs are asked for
-    out.permutation = permutation_of(pair, context);
-    out.is_undone = std::ranges::is_sorted(out.permutation);
-    return out.permutation.empty() ? std::nullopt : std::optional(out);
-  }
+  MergedPair out{pair, false, {pair.second}, {pair.second}, {}};
   if (is_standard(*pair.first, "Cast") && is_standard(*pair.second, "Cast") && holds_first(pair, context)) {
     out.is_undone = context.constants.type_of(*pair.first->input(0)) == context.constants.type_of(*pair.second->output(0));
     return out;
@@ -202,47 +167,29 @@ std::optional<MergedPair> together(const Pair& pair, PassContext& context) {
     out.is_undone = quantizes_back(pair, context);
     return out.is_undone ? std::optional(out) : std::nullopt;
   }
-  // The proof follows a fold of what stands between them to the dims that the linear operator reads.
-  const auto multiplies = [](const Use& use) { return has_trait(*use.node, Trait::multiplies); };
-  const bool is_folded_into = std::ranges::any_of(pair.second->output(0)->uses(), multiplies);
-  if (!reshapes(*pair.first) || !reshapes(*pair.second) || is_folded_into) return std::nullopt;
+  if (!reshapes(*pair.first) || !reshapes(*pair.second)) return std::nullopt;
   out.is_undone = undoes_reshape(pair, context);
-  const bool adds = pair.first->is("Unsqueeze") && pair.second->is("Unsqueeze"),
-             takes = pair.first->is("Squeeze") && pair.second->is("Squeeze");
-  if (!out.is_undone && (adds || takes)) out.axes = joint_axes(pair, context);
-  if (!out.axes.empty()) return out;
   return out.is_undone || is_free_request(*pair.second, context) ? std::optional(out) : std::nullopt;
 }
 
 Match<MergedPair> match_pair(const Node& node, PassContext& context) {
   const Node* const first = node.input(0)->producer();
   if (first == nullptr || &first->graph() != &node.graph() || first->input(0) == nullptr) return NotApplicable{};
-  auto found = together({first, &node}, context);
-  if (!found) return NotApplicable{};
-  const bool leaves_first = !found->is_undone && node.input(0)->sole_use() == nullptr;
-  if (leaves_first && (found->axes.empty() || !is_taken_by_all(found->pair, context))) return NotApplicable{};
-  if (is_excluded(*first, context.options)) return Skip{Reason::excluded, {}};
-  return std::move(*found);
-}
-
-void set_permutation(onnx::NodeProto& message, const Dims& permutation) {
-  message.clear_attribute();  // it has no other one
-  onnx::AttributeProto& attribute = *message.add_attribute();
-  attribute.set_name("perm");
-  attribute.set_type(onnx::AttributeProto::INTS);
-  attribute.mutable_ints()->Assign(permutation.begin(), permutation.end());
-}
-
-void set_axes(Node& node, const Dims& axes, PassContext& context) {
-  if (node.opset() < kAxesAsOperand) {
-    for (onnx::AttributeProto& attribute : *node.graph().edit(node).mutable_attribute()) {
-      if (attribute.name() == "axes") attribute.mutable_ints()->Assign(axes.begin(), axes.end());
-    }
-    return;
+  // The proof follows a fold of what stands between reshapes to the dims that the linear operator reads.
+  const auto multiplies = [](const Use& use) { return has_trait(*use.node, Trait::multiplies); };
+  const bool turns = node.is("Transpose") && first->is("Transpose"), moves = node.is("Transpose") || reshapes(node);
+  if (moves && !turns && std::ranges::any_of(node.output(0)->uses(), multiplies)) return NotApplicable{};
+  auto found = moved_together(node, context);
+  if (!found) {
+    found = together({first, &node}, context);
+    if (found && !found->is_undone && node.input(0)->sole_use() == nullptr) found.reset();
   }
-  std::vector<std::byte> bytes(axes.size() * sizeof(int64_t));
-  std::memcpy(bytes.data(), axes.data(), bytes.size());
-  set_constant_input(node, 1, TensorData(DataType::int64, {std::ssize(axes)}, Bytes::owned(std::move(bytes))), {}, context);
+  if (!found) return NotApplicable{};
+  for (const Node* at = &node; at != found->pair.first;) {
+    at = at->input(0)->producer();
+    if (is_excluded(*at, context.options)) return Skip{Reason::excluded, {}};
+  }
+  return std::move(*found);
 }
 
 void merge_pair(const MergedPair& found, PassContext& context) {
@@ -259,10 +206,8 @@ void merge_pair(const MergedPair& found, PassContext& context) {
     onnx::NodeProto& message = graph.edit(second);
     message.set_op_type("Identity");
     message.clear_attribute();
-  } else if (!found.permutation.empty()) {
-    set_permutation(graph.edit(second), found.permutation);
-  } else if (!found.axes.empty()) {
-    set_axes(second, found.axes, context);
+  } else if (found.moves) {
+    set_moves(second, *found.moves, context);
   }
   for (Value* const value : freed) release(*value, context);
   context.constants.forget(*second.output(0));

@@ -29,7 +29,9 @@ struct Row {
   DataType type;                     ///< of Casts: that of the result
   std::optional<Dims> request = {};  ///< of reshapes: what the last one requests, if that does not depend on the dims of its operand
   bool keeps_dims = false;           ///< of reshapes: the result certainly has the dims of `base`
-  Dims axes = {};                    ///< of Squeezes or Unsqueezes: those they take or add together, counted on the longest side
+  /// Of Transposes, Squeezes and Unsqueezes: for each axis of the result, that of `base`, or −1 for a new one; and those that are taken.
+  std::optional<Dims> moved = {};
+  Dims squeezed = {};
 };
 
 /// The node that makes a value of a row; nullptr if it does more than this row's kind.
@@ -149,44 +151,71 @@ Row reshapes(Side& side, Shapes& shapes, Ref result) {
   return out;
 }
 
-/// Axes of one Squeeze or Unsqueeze, counted from the front of its longer side; empty where they are not known.
-Dims axes_from_front(Side& side, Shapes& shapes, Ref output) {
-  constexpr int64_t kMostAxes = 64;
-  auto axes = written_axes(side, output);
-  if (!axes) return {};
-  const auto longest = shapes.of(output.value->producer()->is("Unsqueeze") ? output : side.operand(output, 0));
+/// Takes axes that are counted in the result of a node to those of its operand: −1 for one that the node adds.
+std::optional<std::vector<int64_t>> axes_of_operand(Side& side, Shapes& shapes, Ref output) {
+  const Node& node = *output.value->producer();
+  const auto dims = shapes.of(side.operand(output, 0));
+  std::vector<int64_t> out;
+  if (node.is("Transpose")) {
+    out = written_permutation(node, output.call);
+    const bool is_written = !out.empty() || Attributes(node).has("perm");
+    for (std::size_t axis = dims && !is_written ? dims->size() : 0; axis-- > 0;) out.push_back(static_cast<int64_t>(axis));
+    std::vector<int64_t> sorted = out;
+    std::ranges::sort(sorted);
+    for (std::size_t i = 0; i < sorted.size(); ++i) {
+      if (sorted[i] != static_cast<int64_t>(i)) return std::nullopt;
+    }
+    return out.empty() ? std::nullopt : std::optional(out);
+  }
+  auto axes = node.is("Squeeze") || node.is("Unsqueeze") ? written_axes(side, output) : std::nullopt;
+  if (!axes || axes->empty() || !dims) return std::nullopt;
+  const bool adds = node.is("Unsqueeze");
+  const int64_t rank = std::ssize(*dims), longest = adds ? rank + std::ssize(*axes) : rank;
   for (int64_t& axis : *axes) {
-    if (axis < 0 && longest) axis += std::ssize(*longest);
-    if (axis < 0 || axis >= kMostAxes) return {};
+    axis += axis < 0 ? longest : 0;
+    if (axis < 0 || axis >= longest || std::ranges::count(*axes, axis) > 1) return std::nullopt;
   }
-  std::ranges::sort(*axes);
-  return std::ranges::adjacent_find(*axes) == axes->end() ? *axes : Dims();
-}
-
-/// `outer` and the axes `inner` of what they leave, all counted as `outer` is.
-Dims joined(const Dims& outer, const Dims& inner) {
-  Dims out = outer;
-  for (int64_t axis = 0, left = 0; left <= inner.back(); ++axis) {
-    if (std::ranges::find(outer, axis) != outer.end()) continue;
-    if (std::ranges::find(inner, left++) != inner.end()) out.push_back(axis);
+  int64_t kept = 0;
+  for (int64_t axis = 0; axis < longest; ++axis) {
+    const bool is_named = std::ranges::find(*axes, axis) != axes->end();
+    if (adds) out.push_back(is_named ? -1 : kept);
+    if (!adds && !is_named) out.push_back(axis);
+    kept += is_named ? 0 : 1;
   }
-  std::ranges::sort(out);
   return out;
 }
 
-/// Squeezes, or Unsqueezes, of axes that are known.
-Row axes_in_a_row(Side& side, Shapes& shapes, Ref result, std::string_view op) {
+/// Whether axes that were moved are back in their places.
+bool is_in_place(const Row& row) {
+  if (!row.moved || !row.squeezed.empty()) return false;
+  for (std::size_t i = 0; i < row.moved->size(); ++i) {
+    if ((*row.moved)[i] != static_cast<int64_t>(i)) return false;
+  }
+  return true;
+}
+
+/// Transposes, Squeezes and Unsqueezes of axes that are known.
+Row axes_in_a_row(Side& side, Shapes& shapes, Ref result) {
   Row out{result, {}, {}, {}, {}, DataType::undefined};
   while (out.nodes.size() < kLongest) {
     const Node* const node = maker_of(side, out.base);
-    if (node == nullptr || !node->is(op)) break;
-    const Dims axes = axes_from_front(side, shapes, out.base);
-    if (axes.empty()) break;
-    if (out.axes.empty()) {
-      out.axes = axes;
+    const auto from = node != nullptr ? axes_of_operand(side, shapes, out.base) : std::nullopt;
+    if (!from || is_in_place(out)) break;
+    const auto carry = [&](Dims& axes) {
+      for (int64_t& axis : axes) axis = axis < 0 ? axis : element_at(*from, axis);
+    };
+    if (!out.moved) {
+      out.moved = *from;
     } else {
-      out.axes = op == "Unsqueeze" ? joined(out.axes, axes) : joined(axes, out.axes);
+      carry(*out.moved);
     }
+    carry(out.squeezed);
+    std::erase(out.squeezed, -1);  // an axis that is added and taken again
+    const auto dims = shapes.of(side.operand(out.base, 0));
+    for (int64_t axis = 0; dims && node->is("Squeeze") && axis < std::ssize(*dims); ++axis) {
+      if (std::ranges::find(*from, axis) == from->end()) out.squeezed.push_back(axis);
+    }
+    std::ranges::sort(out.squeezed);
     if (const Ref given = side.operand(out.base, 1)) out.constants.push_back(given);
     add(side, shapes, *node, out);
   }
@@ -196,6 +225,7 @@ Row axes_in_a_row(Side& side, Shapes& shapes, Ref result, std::string_view op) {
 bool is_identity(const Row& row, Side& side) {
   if (!row.base || row.nodes.empty()) return false;
   if (!row.permutation.empty()) return std::ranges::is_sorted(row.permutation);
+  if (row.moved) return is_in_place(row);
   if (row.type != DataType::undefined) {
     // The last one loses nothing either: it gives back what the others held.
     return row.nodes.size() > 1 && side.type_of(row.base) == row.type;
@@ -235,22 +265,18 @@ Found examine_rows(Sides& sides, const Claim& claim) {
       return undone_a ? same_effect(claim, a, undone_b ? b : none, true) : same_effect(claim, none, b, true);
     }
     if (a.nodes.empty() || b.nodes.empty()) return std::nullopt;
-    // Affines between nodes of one model alone are followed by other rules.
+    // Affines between nodes of one model alone are followed by other rules, but for moves of axes, which what is upstream does not change.
     const Node *const before_a = a.base.value->producer(), *const before_b = b.base.value->producer();
-    const bool are_apart = before_a != nullptr && before_b != nullptr && !same_operator(*before_a, *before_b);
+    const bool are_apart = !a.moved && before_a != nullptr && before_b != nullptr && !same_operator(*before_a, *before_b);
     if (are_apart) return std::nullopt;
-    const bool is_same = a.permutation == b.permutation && a.type == b.type && a.request == b.request && a.axes == b.axes;
-    const bool is_known = !a.permutation.empty() || a.type != DataType::undefined || a.request || !a.axes.empty();
+    const bool is_same = a.permutation == b.permutation && a.type == b.type && a.request == b.request && a.moved == b.moved && a.squeezed == b.squeezed;
+    const bool is_known = !a.permutation.empty() || a.type != DataType::undefined || a.request || a.moved;
     return is_same && is_known ? same_effect(claim, a, b, false) : std::nullopt;
   };
   if (auto found = examine_kind(transposes(sides.a, sides.shapes_a, claim.a), transposes(sides.b, sides.shapes_b, claim.b))) return found;
   if (auto found = examine_kind(casts(sides.a, sides.shapes_a, claim.a), casts(sides.b, sides.shapes_b, claim.b))) return found;
   if (auto found = examine_kind(reshapes(sides.a, sides.shapes_a, claim.a), reshapes(sides.b, sides.shapes_b, claim.b))) return found;
-  for (const std::string_view op : {"Unsqueeze", "Squeeze"}) {
-    const Row a = axes_in_a_row(sides.a, sides.shapes_a, claim.a, op), b = axes_in_a_row(sides.b, sides.shapes_b, claim.b, op);
-    if (auto found = examine_kind(a, b)) return found;
-  }
-  return std::nullopt;
+  return examine_kind(axes_in_a_row(sides.a, sides.shapes_a, claim.a), axes_in_a_row(sides.b, sides.shapes_b, claim.b));
 }
 
 // Integers that are dequantized and quantized again.

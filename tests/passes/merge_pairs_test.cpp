@@ -96,6 +96,26 @@ TEST(MergePairs, AxesOfOneKind) {
   expect_rewrite(kPass, attributes, joint);
 }
 
+TEST(MergePairs, TransposesBetweenAxesThatComeAndGo) {
+  const auto three = [](const std::string& added, const std::string& permutation, const std::string& taken) {
+    return TextModel("g (float[2,3,5] x) => (y) <int64[1] i = {" + added + "}, int64[1] j = {" + taken +
+                     "}> { r = Relu (x) a = Unsqueeze (r, i) b = Transpose <perm = [" + permutation +
+                     "]> (a) c = Squeeze (b, j) y = Neg (c) }");
+  };
+  const auto one = [](const std::string& node) { return "g (float[2,3,5] x) => (y) { r = Relu (x) c = " + node + " (r) y = Neg (c) }"; };
+  expect_rewrite(kPass, three("0", "3, 1, 0, 2", "2"), one("Transpose <perm = [2, 0, 1]>"));
+  EXPECT_EQ(left(three("0", "1, 2, 0, 3", "-2")), kNone);
+  // The axis of one element that goes was turned with others, which stay as they are.
+  const auto steps = [](const std::string& constants, const std::string& nodes) {
+    return "g (float[5,1,2,3] x, float[2,2,1] w) => (y, z) <" + constants + "> { r = Relu (x) " + nodes + " y = Neg (c) z = Squeeze (w, j) }";
+  };
+  expect_rewrite(kPass, steps("int64[1] j = {2}", "b = Transpose <perm = [0,2,1,3]> (r) c = Squeeze (b, j)"),
+                 steps("int64[1] j = {2}, int64[1] k = {1}", "c = Squeeze (r, k)"));
+  const TextModel turned =
+      "g (float[5,1,2,3] x) => (y) <int64[1] j = {2}> { r = Relu (x) b = Transpose <perm = [3,2,1,0]> (r) c = Squeeze (b, j) y = Neg (c) }";
+  EXPECT_EQ(left(turned), kBoth);
+}
+
 TEST(MergePairs, AxesThatStay) {
   const auto count = [](const std::string& nodes) {
     return run({kPass}, "g (float[2,3] x, int64[1] k) => (y, z) <int64[1] i = {0}, int64[1] j = {1}> { r = Relu (x) a = Unsqueeze (r, i) " +

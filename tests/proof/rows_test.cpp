@@ -71,6 +71,19 @@ TEST(ProofOfRows, Axes) {
                          axes("Unsqueeze", "1", "n", "a")));
 }
 
+TEST(ProofOfRows, AxesThatMove) {
+  const std::string c0 = "c0 = Constant <value_ints = [0]> () ", c1 = "c1 = Constant <value_ints = [1]> () ",
+                    c2 = "c2 = Constant <value_ints = [2]> () ";
+  const std::string three = c0 + c2 + "m = Unsqueeze (n, c0) l = Transpose <perm = [3,1,0,2]> (m) a = Squeeze (l, c2)";
+  EXPECT_TRUE(are_equal("float[N,M,5]", three, "a = Transpose <perm = [2,0,1]> (n)"));
+  EXPECT_FALSE(are_equal("float[N,M,5]", three, "a = Transpose <perm = [2,1,0]> (n)"));
+  EXPECT_FALSE(are_equal("float[N,M,5]", three, kNothing));
+  const std::string two = c2 + "l = Transpose <perm = [0,2,1,3]> (n) a = Squeeze (l, c2)";
+  EXPECT_TRUE(are_equal("float[N,1,M,5]", two, c1 + "a = Squeeze (n, c1)"));
+  EXPECT_FALSE(are_equal("float[N,1,1,5]", two, c2 + "a = Squeeze (n, c2)")) << "the dims are the same, and so are the numbers, as M is 1";
+  EXPECT_FALSE(are_equal("float[N,1,M,5]", c2 + "l = Transpose <perm = [3,2,1,0]> (n) a = Squeeze (l, c2)", c1 + "a = Squeeze (n, c1)"));
+}
+
 /// The second model copies what the first one computes.
 TEST(ProofOfRows, RequestsOfOwnDims) {
   const auto is_copied = [](const std::string& x, const std::string& one, const std::string& other) {
