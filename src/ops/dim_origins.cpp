@@ -90,8 +90,8 @@ Origin gather(const Question& node, int64_t axis) {
 Origin squeeze(const Question& node, int64_t axis) {
   const bool adds = node.is("Unsqueeze");
   const PartialDims longest = adds ? partial_dims(node.call, 0, node.operands) : node.operands.dims(0);
-  const auto given = argument_is_operand(node.op.name, node.call.opset) ? node.integers(1)
-                                                                        : std::optional(node.call.attributes.integers("axes"));
+  const auto given =
+      argument_is_operand(node.op.name, node.call.opset) ? node.integers(1) : std::optional(node.call.attributes.integers("axes"));
   const auto axes = node.named(given, longest ? std::ssize(*longest) : -1);
   if (!axes || axes->empty()) return std::nullopt;
   int64_t shorter = 0;
@@ -115,7 +115,8 @@ Origin slice(const Question& node, int64_t axis) {
 
 /// A 0 in the request of a Reshape copies a dim.
 Origin reshape(const Question& node, int64_t axis) {
-  const auto contents = node.operands.has(1) && node.call.attributes.integer("allowzero", 0) == 0 ? node.operands.contents(1) : std::nullopt;
+  const auto contents =
+      node.operands.has(1) && node.call.attributes.integer("allowzero", 0) == 0 ? node.operands.contents(1) : std::nullopt;
   if (!contents || contents->values.type() != DataType::int64 || axis >= std::ssize(contents->certain)) return std::nullopt;
   const bool is_copied = contents->certain[as_size(axis)] && element_at(contents->values.data<int64_t>(), axis) == 0;
   return is_copied ? Origin(DimOrigin{0, axis}) : std::nullopt;

@@ -10,6 +10,7 @@
 
 #include "base/positions.h"
 #include "model/node.h"
+#include "model/tensor_data.h"
 #include "ops/constants.h"
 #include "ops/loops/dtypes.h"
 #include "ops/op.h"
@@ -38,6 +39,7 @@ struct MergedPair {
   std::vector<const Node*> taken, anchors;
   std::string detail;
   std::optional<AxisMoves> moves = {};  ///< of all from the first to the second
+  Dims request = {};                    ///< of the Reshape that both become
 };
 
 bool is_standard(const Node& node, std::string_view op) {
@@ -121,10 +123,30 @@ bool undoes_reshape(const Pair& pair, PassContext& context) {
   return (is_known && after && *after == *before) || requests_back(pair, *before, context);
 }
 
+/// Whether a Transpose moves axes of one element alone, past any others: the elements stay in their order.
+bool turns_ones(const Node& node, PassContext& context) {
+  const auto moves = node.is("Transpose") ? moves_of(node, context) : std::nullopt;
+  const PartialDims dims = moves ? context.constants.dims(*node.input(0)) : std::nullopt;
+  if (!dims || dims->size() != moves->axes.size()) return false;
+  Dims longer = moves->axes;
+  std::erase_if(longer, [&](int64_t axis) { return element_at(*dims, axis) == 1; });
+  return std::ranges::is_sorted(longer);
+}
+
 /// Whether a Reshape finds its dims without those of its operand, of which only the number of elements counts.
 bool is_free_request(const Node& node, PassContext& context) {
   const auto request = node.is("Reshape") ? constant_list(node, 1, context) : std::nullopt;
   return request && (std::ranges::find(*request, 0) == request->end() || Attributes(node).integer("allowzero", 0) != 0);
+}
+
+/// The request whose result is that of a Reshape and of a Transpose that keeps the order of elements; empty where there is none.
+Dims turned_request(const Pair& pair, PassContext& context) {
+  const auto request = is_free_request(*pair.first, context) ? constant_list(*pair.first, 1, context) : std::nullopt;
+  const auto moves = request && turns_ones(*pair.second, context) ? moves_of(*pair.second, context) : std::nullopt;
+  if (!moves || std::ranges::find(*request, 0) != request->end()) return {};
+  Dims out;
+  for (const int64_t axis : moves->axes) out.push_back(element_at(*request, axis));
+  return out;
 }
 
 /// Whether QuantizeLinear gives back the integers that DequantizeLinear read: x · s / s differs from x by less than half a step, where no
@@ -167,18 +189,20 @@ std::optional<MergedPair> together(const Pair& pair, PassContext& context) {
     out.is_undone = quantizes_back(pair, context);
     return out.is_undone ? std::optional(out) : std::nullopt;
   }
-  if (!reshapes(*pair.first) || !reshapes(*pair.second)) return std::nullopt;
+  const auto keeps_order = [&](const Node& node) { return reshapes(node) || turns_ones(node, context); };
+  if (!keeps_order(*pair.first) || !keeps_order(*pair.second)) return std::nullopt;
   out.is_undone = undoes_reshape(pair, context);
-  return out.is_undone || is_free_request(*pair.second, context) ? std::optional(out) : std::nullopt;
+  if (!out.is_undone) out.request = turned_request(pair, context);
+  return out.is_undone || !out.request.empty() || is_free_request(*pair.second, context) ? std::optional(out) : std::nullopt;
 }
 
 Match<MergedPair> match_pair(const Node& node, PassContext& context) {
   const Node* const first = node.input(0)->producer();
   if (first == nullptr || &first->graph() != &node.graph() || first->input(0) == nullptr) return NotApplicable{};
   // The proof follows a fold of what stands between reshapes to the dims that the linear operator reads.
-  const auto multiplies = [](const Use& use) { return has_trait(*use.node, Trait::multiplies); };
+  const auto folds = [](const Use& use) { return has_trait(*use.node, Trait::linear); };
   const bool turns = node.is("Transpose") && first->is("Transpose"), moves = node.is("Transpose") || reshapes(node);
-  if (moves && !turns && std::ranges::any_of(node.output(0)->uses(), multiplies)) return NotApplicable{};
+  if (moves && !turns && std::ranges::any_of(node.output(0)->uses(), folds)) return NotApplicable{};
   auto found = moved_together(node, context);
   if (!found) {
     found = together({first, &node}, context);
@@ -208,6 +232,13 @@ void merge_pair(const MergedPair& found, PassContext& context) {
     message.clear_attribute();
   } else if (found.moves) {
     set_moves(second, *found.moves, context);
+  } else if (!found.request.empty()) {
+    graph.edit(second).set_op_type("Reshape");
+    graph.edit(second).clear_attribute();
+    std::vector<std::byte> bytes(found.request.size() * sizeof(int64_t));
+    std::memcpy(bytes.data(), found.request.data(), bytes.size());
+    const TensorData data(DataType::int64, {std::ssize(found.request)}, Bytes::owned(std::move(bytes)));
+    set_constant_input(second, 1, data, second.output(0)->name() + ".request", context);
   }
   for (Value* const value : freed) release(*value, context);
   context.constants.forget(*second.output(0));

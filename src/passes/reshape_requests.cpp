@@ -135,7 +135,8 @@ Match<FoundDims> match_request(const Node& node, PassContext& context) {
   if (!contents || contents->values.type() != DataType::int64 || contents->values.dims().size() != 1) return NotApplicable{};
   FoundDims out;
   for (const Use& use : request.uses()) {
-    const bool is_reader = use.index == 1 && reads_request(*use.node) && use.node->input(0) != nullptr && &use.node->graph() == &node.graph();
+    const bool is_reader =
+        use.index == 1 && reads_request(*use.node) && use.node->input(0) != nullptr && &use.node->graph() == &node.graph();
     if (!is_reader || (use.node != &node && is_excluded(*use.node, context.options))) return NotApplicable{};
     out.requests.push_back({use.node, request_of(*use.node, *contents, context)});
     if (out.requests.back().dims.empty()) return NotApplicable{};

@@ -94,8 +94,8 @@ bool reshapes_nothing(Side& side, Shapes& shapes, Ref output) {
   const Ref request = node.is("Reshape") ? side.operand(output, 1) : Ref();
   const auto constant = request ? side.constant(request) : std::nullopt;
   const auto wanted = constant && element_count(constant->dims) <= kMostContents ? std::optional<PartialContents>(constant->load())
-                      : request ? side.partial_contents(request)
-                                : std::nullopt;
+                      : request                                                  ? side.partial_contents(request)
+                                                                                 : std::nullopt;
   if (!wanted || wanted->values.type() != DataType::int64 || wanted->certain.size() != before->size()) return false;
   const bool zero_keeps = attributes.integer("allowzero", 0) == 0;
   int found = 0;

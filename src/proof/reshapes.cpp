@@ -145,7 +145,8 @@ Found examine_requests(Sides& sides, const Claim& claim) {
   // With one dim to be found and no other that may be 0, the number of elements decides. A 0 copies a dim of the operand, also beside a
   // dim that the first model finds too.
   const AttributeReader attributes(*claim.b.value->producer(), claim.b.call);
-  const bool finds_one = !std::ranges::equal(*request, wanted->certain, [](int64_t dim, bool is_certain) { return dim != -1 || is_certain; });
+  const bool finds_one =
+      !std::ranges::equal(*request, wanted->certain, [](int64_t dim, bool is_certain) { return dim != -1 || is_certain; });
   const bool copies = attributes.integer("allowzero", 0) == 0 && !attributes.is_open() && !finds_one;
   for (std::size_t i = 0; i < request->size(); ++i) {
     const int64_t dim = (*request)[i];

@@ -107,13 +107,32 @@ TEST(MergePairs, TransposesBetweenAxesThatComeAndGo) {
   EXPECT_EQ(left(three("0", "1, 2, 0, 3", "-2")), kNone);
   // The axis of one element that goes was turned with others, which stay as they are.
   const auto steps = [](const std::string& constants, const std::string& nodes) {
-    return "g (float[5,1,2,3] x, float[2,2,1] w) => (y, z) <" + constants + "> { r = Relu (x) " + nodes + " y = Neg (c) z = Squeeze (w, j) }";
+    return "g (float[5,1,2,3] x, float[2,2,1] w) => (y, z) <" + constants + "> { r = Relu (x) " + nodes +
+           " y = Neg (c) z = Squeeze (w, j) }";
   };
   expect_rewrite(kPass, steps("int64[1] j = {2}", "b = Transpose <perm = [0,2,1,3]> (r) c = Squeeze (b, j)"),
                  steps("int64[1] j = {2}, int64[1] k = {1}", "c = Squeeze (r, k)"));
   const TextModel turned =
       "g (float[5,1,2,3] x) => (y) <int64[1] j = {2}> { r = Relu (x) b = Transpose <perm = [3,2,1,0]> (r) c = Squeeze (b, j) y = Neg (c) }";
   EXPECT_EQ(left(turned), kBoth);
+}
+
+TEST(MergePairs, TransposesThatKeepTheOrderOfElements) {
+  const auto model = [](const std::string& x, const std::string& request, const std::string& nodes) {
+    return TextModel("g (" + x + " x) => (y) <int64[3] i = {" + request + "}> { r = Relu (x) " + nodes + " y = Neg (c) }");
+  };
+  const std::string before = "a = Transpose <perm = [0,2,1,3]> (r) c = Reshape (a, i)",
+                    after = "a = Reshape (r, i) c = Transpose <perm = [1,0,2]> (a)", alone = "c = Reshape (r, i)";
+  expect_rewrite(kPass, model("float[4,1,N,3]", "4, -1, 3", before), model("float[4,1,N,3]", "4, -1, 3", alone));
+  EXPECT_EQ(left(model("float[4,1,N,3]", "0, -1, 3", before)), kBoth) << "0 copies a dim";
+  EXPECT_EQ(left(model("float[4,2,N,3]", "4, -1, 3", before)), kBoth);
+  EXPECT_EQ(left(model("float[4,M,N,3]", "4, -1, 3", before)), kBoth);
+  EXPECT_EQ(left(model("float[4,N,3]", "-1, 1, 3", after)), kOne);
+  EXPECT_EQ(left(model("float[4,N,3]", "2, -1, 3", after)), kBoth);
+  EXPECT_EQ(left(model("float[4,N,3]", "0, 1, -1", after)), kBoth);
+  const auto turned = run({kPass}, model("float[4,N,3]", "-1, 1, 3", after));
+  EXPECT_EQ(turned.count("Transpose"), 0);
+  EXPECT_EQ(turned.initializer("c.request"), (std::vector<double>{1, -1, 3}));
 }
 
 TEST(MergePairs, AxesThatStay) {

@@ -47,14 +47,16 @@ TEST(ReshapeRequests, OwnDimsBesideOneThatIsFound) {
                  after("0, 0, -1, 6", "z = Reshape (x, r)"));
   expect_rewrite(kPass, own("d = Shape (x) n = Slice (d, o, f) r = Concat <axis = 0> (n, free, six) z = Reshape <allowzero = 1> (x, r)"),
                  after("0, 0, -1, 6", "z = Reshape <allowzero = 0> (x, r)"));
-  expect_rewrite(kPass, own(kDims + "v = MatMul (x, W) w = Add (B, v) s = Softmax (w) r = Concat <axis = 0> (n, m, free, e) z = Reshape (s, r)"),
+  expect_rewrite(kPass,
+                 own(kDims + "v = MatMul (x, W) w = Add (B, v) s = Softmax (w) r = Concat <axis = 0> (n, m, free, e) z = Reshape (s, r)"),
                  after("0, 0, -1, 1", "v = MatMul (x, W) w = Add (B, v) s = Softmax (w) z = Reshape (s, r)"));
   expect_rewrite(kPass, own(kDims + "t = Transpose <perm = [1,0,2]> (x) r = Concat <axis = 0> (m, n, free, six) z = Reshape (t, r)"),
                  after("0, 0, -1, 6", "t = Transpose <perm = [1,0,2]> (x) z = Reshape (t, r)"));
 }
 
 TEST(ReshapeRequests, AllReadersOfARequest) {
-  const std::string two = kDims + "r = Concat <axis = 0> (n, m, free, six) u = Reshape (x, r) a = Abs (x) v = Reshape (a, r) z = Add (u, v)";
+  const std::string two =
+      kDims + "r = Concat <axis = 0> (n, m, free, six) u = Reshape (x, r) a = Abs (x) v = Reshape (a, r) z = Add (u, v)";
   const auto result = expect_rewrite(
       kPass, own(two),
       "g (float[N,M,12] x) => (y) <int64[4] r = {0, 0, -1, 6}, float[12,5] W, float[5] B> { u = Reshape (x, r) a = Abs (x) v = Reshape (a, "
@@ -72,8 +74,7 @@ TEST(ReshapeRequests, DimsOfOtherPlacesStay) {
   };
   EXPECT_EQ(count(kDims + "r = Concat <axis = 0> (m, n, free, six) z = Reshape (x, r)"), 1) << "exchanged";
   EXPECT_EQ(count(kDims + "t = Transpose <perm = [1,0,2]> (x) r = Concat <axis = 0> (n, m, free, six) z = Reshape (t, r)"), 1);
-  EXPECT_EQ(count(kDims + "v = Add (x, w) r = Concat <axis = 0> (n, m, free, six) z = Reshape (v, r)",
-                  "float[N,M,12] x, float[K,1,1] w"),
+  EXPECT_EQ(count(kDims + "v = Add (x, w) r = Concat <axis = 0> (n, m, free, six) z = Reshape (v, r)", "float[N,M,12] x, float[K,1,1] w"),
             1)
       << "N may be 1, and K larger";
   EXPECT_EQ(count(kDims + "v = Add (x, w) r = Concat <axis = 0> (n, m, free, six) z = Reshape (v, r)", "float[N,M,12] x, float[12] w"), 0);
@@ -87,11 +88,13 @@ TEST(ReshapeRequests, StepsOfARecurrentOperator) {
   const std::string head =
       "g (float[T,N,4] x) => (y) <float[1,9,4] W, float[1,9,3] R, int64[1] o = {0}, int64[1] e = {1}, int64[1] f = {2}, int64[1] h = {3}, "
       "int64[1] i = {4}> { g = GRU <hidden_size = 3> (x, W, R)  t = Transpose <perm = [0,2,1,3]> (g)  ";
-  expect_rewrite(kPass,
-                 head + "d = Shape (t)  a = Slice (d, o, e)  b = Slice (d, e, f)  c = Slice (d, f, h)  l = Slice (d, h, i)  m = Mul (c, l)  "
-                        "r = Concat <axis = 0> (a, b, m)  y = Reshape (t, r) }",
-                 "g (float[T,N,4] x) => (y) <float[1,9,4] W, float[1,9,3] R, int64[3] r = {0, 0, 3}> { g = GRU <hidden_size = 3> (x, W, R)  t "
-                 "= Transpose <perm = [0,2,1,3]> (g)  y = Reshape (t, r) }");
+  expect_rewrite(
+      kPass,
+      head +
+          "d = Shape (t)  a = Slice (d, o, e)  b = Slice (d, e, f)  c = Slice (d, f, h)  l = Slice (d, h, i)  m = Mul (c, l)  "
+          "r = Concat <axis = 0> (a, b, m)  y = Reshape (t, r) }",
+      "g (float[T,N,4] x) => (y) <float[1,9,4] W, float[1,9,3] R, int64[3] r = {0, 0, 3}> { g = GRU <hidden_size = 3> (x, W, R)  t "
+      "= Transpose <perm = [0,2,1,3]> (g)  y = Reshape (t, r) }");
 }
 
 TEST(ReshapeRequests, RequestsThatStay) {
