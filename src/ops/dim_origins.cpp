@@ -2,11 +2,13 @@
 #include "ops/dim_origins.h"
 
 #include "base/positions.h"
+#include "ops/call.h"
 #include "ops/constants.h"
 #include "ops/loops/dtypes.h"
 #include "ops/op.h"
 #include "ops/op_history.h"
 #include "ops/operands.h"
+#include "ops/partial_dims.h"
 #include "relayout/error.h"
 #include "relayout/graph.h"
 #include "relayout/tensor.h"
@@ -18,7 +20,7 @@ namespace {
 using Origin = std::optional<DimOrigin>;
 
 /// One node, and what is known of its operands.
-struct Question {
+struct AskedNode {
   const OpCall& call;
   const Op& op;
   PartialOperands& operands;
@@ -53,12 +55,12 @@ struct Question {
   }
 };
 
-bool has(const std::vector<int64_t>& axes, int64_t axis) {
+bool is_among(const std::vector<int64_t>& axes, int64_t axis) {
   return std::ranges::find(axes, axis) != axes.end();
 }
 
 /// The only operand that may be longer than 1 along an axis: the others are certainly 1, or have no such axis.
-Origin broadcast(const Question& node, int64_t axis, int64_t rank, std::size_t operands) {
+Origin origin_in_broadcast(const AskedNode& node, int64_t axis, int64_t rank, std::size_t operands) {
   Origin out;
   for (std::size_t i = 0; i < operands; ++i) {
     const PartialDims dims = node.operands.has(i) ? node.operands.dims(i) : std::nullopt;
@@ -71,14 +73,14 @@ Origin broadcast(const Question& node, int64_t axis, int64_t rank, std::size_t o
   return out;
 }
 
-Origin matmul(const Question& node, int64_t axis) {
+Origin origin_in_matmul(const AskedNode& node, int64_t axis) {
   const int64_t of_a = node.rank(0), of_b = node.rank(1), rank = std::max(of_a, of_b);
   if (of_a < 2 || of_b < 2) return std::nullopt;
   if (axis == rank - 1) return DimOrigin{1, of_b - 1};
-  return axis == rank - 2 ? Origin(DimOrigin{0, of_a - 2}) : broadcast(node, axis, rank, 2);
+  return axis == rank - 2 ? Origin(DimOrigin{0, of_a - 2}) : origin_in_broadcast(node, axis, rank, 2);
 }
 
-Origin gather(const Question& node, int64_t axis) {
+Origin origin_in_gather(const AskedNode& node, int64_t axis) {
   const auto along = node.axis(0);
   const int64_t added = node.rank(1);
   if (!along || added < 0) return std::nullopt;
@@ -87,7 +89,7 @@ Origin gather(const Question& node, int64_t axis) {
 }
 
 /// Squeeze and Unsqueeze keep all other axes in their order.
-Origin squeeze(const Question& node, int64_t axis) {
+Origin origin_in_squeeze(const AskedNode& node, int64_t axis) {
   const bool adds = node.is("Unsqueeze");
   const PartialDims longest = adds ? partial_dims(node.call, 0, node.operands) : node.operands.dims(0);
   const auto given =
@@ -96,7 +98,7 @@ Origin squeeze(const Question& node, int64_t axis) {
   if (!axes || axes->empty()) return std::nullopt;
   int64_t shorter = 0;
   for (int64_t longer = 0; longer < std::ssize(*longest); ++longer) {
-    const bool is_kept = !has(*axes, longer);
+    const bool is_kept = !is_among(*axes, longer);
     if (adds && longer == axis) return is_kept ? Origin(DimOrigin{0, shorter}) : std::nullopt;
     if (!adds && is_kept && shorter == axis) return DimOrigin{0, longer};
     shorter += is_kept ? 1 : 0;
@@ -105,16 +107,16 @@ Origin squeeze(const Question& node, int64_t axis) {
 }
 
 /// Slices keep the axes that they do not name.
-Origin slice(const Question& node, int64_t axis) {
+Origin origin_in_slice(const AskedNode& node, int64_t axis) {
   constexpr int kListsAsOperands = 10;
   constexpr std::size_t kAxes = 3;
   if (node.call.opset < kListsAsOperands || !node.operands.has(kAxes)) return std::nullopt;
   const auto axes = node.named(node.integers(kAxes), node.rank(0));
-  return axes && !has(*axes, axis) ? Origin(DimOrigin{0, axis}) : std::nullopt;
+  return axes && !is_among(*axes, axis) ? Origin(DimOrigin{0, axis}) : std::nullopt;
 }
 
 /// A 0 in the request of a Reshape copies a dim.
-Origin reshape(const Question& node, int64_t axis) {
+Origin origin_in_reshape(const AskedNode& node, int64_t axis) {
   const auto contents =
       node.operands.has(1) && node.call.attributes.integer("allowzero", 0) == 0 ? node.operands.contents(1) : std::nullopt;
   if (!contents || contents->values.type() != DataType::int64 || axis >= std::ssize(contents->certain)) return std::nullopt;
@@ -122,16 +124,16 @@ Origin reshape(const Question& node, int64_t axis) {
   return is_copied ? Origin(DimOrigin{0, axis}) : std::nullopt;
 }
 
-Origin recurrent(const Question& node, int64_t axis) {
+Origin origin_in_recurrent(const AskedNode& node, int64_t axis) {
   if (node.call.attributes.integer("layout", 0) != 0) return std::nullopt;
   if (node.output > 0) return axis == 1 ? Origin(DimOrigin{0, 1}) : std::nullopt;
   if (axis == 0) return DimOrigin{0, 0};
   return axis == 2 ? Origin(DimOrigin{0, 1}) : std::nullopt;
 }
 
-Origin of_dim(const Question& node, int64_t axis) {
+Origin origin_in(const AskedNode& node, int64_t axis) {
   const auto same = [&] { return DimOrigin{0, axis}; };
-  if (node.is("LSTM") || node.is("GRU") || node.is("RNN")) return recurrent(node, axis);
+  if (node.is("LSTM") || node.is("GRU") || node.is("RNN")) return origin_in_recurrent(node, axis);
   if (node.is("Split")) {
     const auto along = node.axis(0);
     return along && *along != axis ? Origin(same()) : std::nullopt;
@@ -141,13 +143,13 @@ Origin of_dim(const Question& node, int64_t axis) {
   if (node.op.traits.has(Trait::broadcasts)) {
     const PartialDims dims = partial_dims(node.call, 0, node.operands);
     if (!dims || node.call.opset < kNumpyOpset) return std::nullopt;
-    return broadcast(node, axis, std::ssize(*dims), node.call.node.inputs().size());
+    return origin_in_broadcast(node, axis, std::ssize(*dims), node.call.node.inputs().size());
   }
-  if (node.is("MatMul") || node.is("MatMulInteger")) return matmul(node, axis);
-  if (node.is("Gather")) return gather(node, axis);
-  if (node.is("Squeeze") || node.is("Unsqueeze")) return squeeze(node, axis);
-  if (node.is("Slice")) return slice(node, axis);
-  if (node.is("Reshape")) return reshape(node, axis);
+  if (node.is("MatMul") || node.is("MatMulInteger")) return origin_in_matmul(node, axis);
+  if (node.is("Gather")) return origin_in_gather(node, axis);
+  if (node.is("Squeeze") || node.is("Unsqueeze")) return origin_in_squeeze(node, axis);
+  if (node.is("Slice")) return origin_in_slice(node, axis);
+  if (node.is("Reshape")) return origin_in_reshape(node, axis);
   if (node.is("Concat")) {
     const auto along = node.axis(1);
     return along && *along != axis ? Origin(same()) : std::nullopt;
@@ -170,7 +172,7 @@ std::optional<DimOrigin> origin_of_dim(const OpCall& call, std::size_t output, i
   const Op* const op = find_kernel(call.node);
   if (op == nullptr || call.opset <= 0 || axis < 0 || call.attributes.has_reference()) return std::nullopt;
   try {
-    return of_dim({call, *op, operands, output}, axis);
+    return origin_in({call, *op, operands, output}, axis);
   } catch (const Error&) {
     return std::nullopt;  // other code reports attributes of a wrong type
   }
@@ -180,7 +182,7 @@ std::optional<DimOrigin> origin_of_dim(const OpCall& call, std::size_t output, i
 namespace {
 
 /// Of a list along its only axis.
-Origin sliced_element(const Question& node, int64_t place) {
+Origin sliced_element(const AskedNode& node, int64_t place) {
   constexpr std::size_t kStarts = 1, kSteps = 4;
   const auto starts = node.integers(kStarts), steps = node.operands.has(kSteps) ? node.integers(kSteps) : std::vector<int64_t>{1};
   const PartialDims dims = node.operands.dims(0);
@@ -190,7 +192,7 @@ Origin sliced_element(const Question& node, int64_t place) {
   return size < 0 ? std::nullopt : Origin(DimOrigin{0, std::max<int64_t>(start + size, 0) + place});
 }
 
-Origin gathered_element(const Question& node, int64_t place) {
+Origin gathered_element(const AskedNode& node, int64_t place) {
   const auto indices = node.integers(1);
   const PartialDims dims = node.operands.dims(0);
   if (!indices || !dims || dims->size() != 1 || place >= std::ssize(*indices)) return std::nullopt;
@@ -199,7 +201,7 @@ Origin gathered_element(const Question& node, int64_t place) {
   return dims->front() < 0 ? std::nullopt : Origin(DimOrigin{0, index + dims->front()});
 }
 
-Origin joined_element(const Question& node, int64_t place) {
+Origin joined_element(const AskedNode& node, int64_t place) {
   for (std::size_t i = 0; i < node.call.node.inputs().size(); ++i) {
     const PartialDims dims = node.operands.has(i) ? node.operands.dims(i) : std::nullopt;
     if (!dims || dims->size() != 1 || dims->front() < 0) return std::nullopt;
@@ -215,7 +217,7 @@ std::optional<DimOrigin> origin_of_element(const OpCall& call, std::size_t outpu
   constexpr int kListsAsOperands = 10;
   const Op* const op = find_kernel(call.node);
   if (op == nullptr || output != 0 || call.opset <= 0 || call.attributes.has_reference()) return std::nullopt;
-  const Question node{call, *op, operands, output};
+  const AskedNode node{call, *op, operands, output};
   try {
     if (node.is("Slice") && call.opset >= kListsAsOperands) return sliced_element(node, place);
     if (node.is("Gather")) return gathered_element(node, place);

@@ -14,9 +14,9 @@
 namespace relayout::passes {
 namespace {
 
-constexpr int kAxesAsOperand = 13;  ///< first opset of Squeeze and Unsqueeze with axes as an operand
+constexpr int kFirstWithAxesOperand = 13;  ///< first opset of Squeeze and Unsqueeze with axes as an operand
 
-bool has(const Dims& axes, int64_t axis) {
+bool is_among(const Dims& axes, int64_t axis) {
   return std::ranges::find(axes, axis) != axes.end();
 }
 
@@ -28,7 +28,7 @@ Dims first_axes(int64_t count) {
 
 /// Axes that a Squeeze or Unsqueeze names, in order, of a value of this rank; empty where they are not known or not all different.
 Dims named_axes(const Node& node, int64_t rank, PassContext& context) {
-  auto axes = node.opset() < kAxesAsOperand ? std::optional(Attributes(node).integers("axes")) : constant_list(node, 1, context);
+  auto axes = node.opset() < kFirstWithAxesOperand ? std::optional(Attributes(node).integers("axes")) : constant_list(node, 1, context);
   if (!axes) return {};
   const int64_t count = node.is("Unsqueeze") ? rank + std::ssize(*axes) : rank;
   for (int64_t& axis : *axes) {
@@ -63,8 +63,8 @@ std::optional<AxisMoves> moves_of(const Node& node, PassContext& context) {
   }
   const Dims named = named_axes(node, rank, context);
   if (named.empty()) return std::nullopt;
-  for (int64_t longer = 0, shorter = 0; shorter < rank || has(named, longer); ++longer) {
-    const bool is_named = has(named, longer);
+  for (int64_t longer = 0, shorter = 0; shorter < rank || is_among(named, longer); ++longer) {
+    const bool is_named = is_among(named, longer);
     if (takes && longer == rank) break;
     if (takes && !is_named) out.axes.push_back(longer);
     if (adds) out.axes.push_back(is_named ? -1 : shorter);
@@ -90,7 +90,7 @@ bool moves_nothing(const AxisMoves& moves) {
 }
 
 std::string_view operator_that(const AxisMoves& moves) {
-  const bool adds = has(moves.axes, -1);
+  const bool adds = is_among(moves.axes, -1);
   Dims kept = moves.axes;
   std::erase(kept, -1);
   if (!adds && moves.squeezed.empty()) return "Transpose";
@@ -104,7 +104,7 @@ void set_moves(Node& node, const AxisMoves& moves, PassContext& context) {
   for (std::size_t i = 0; i < moves.axes.size() && op == "Unsqueeze"; ++i) {
     if (moves.axes[i] < 0) numbers.push_back(static_cast<int64_t>(i));
   }
-  const bool is_operand = op != "Transpose" && node.opset() >= kAxesAsOperand;
+  const bool is_operand = op != "Transpose" && node.opset() >= kFirstWithAxesOperand;
   if (Value* const old = is_operand ? nullptr : node.input(1)) {
     node.graph().set_input(node, 1, nullptr);
     release(*old, context);

@@ -7,6 +7,7 @@
 #include "ops/loops/dtypes.h"
 #include "ops/op.h"
 #include "ops/operands.h"
+#include "ops/partial_dims.h"
 #include "proof/claim.h"
 #include "proof/rules.h"
 #include "proof/side.h"

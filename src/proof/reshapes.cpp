@@ -1,6 +1,5 @@
 // Compares values by their elements in row-major order, where only one model reshapes, or at other places.
 
-#include "base/positions.h"
 #include "ops/constants.h"
 #include "ops/op.h"
 #include "ops/partial_dims.h"
