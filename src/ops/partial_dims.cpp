@@ -214,7 +214,20 @@ PartialDims by_axis(const Question& node) {
   return out;
 }
 
-/// Slice and Split, likewise axis by axis; no dim is certain when the operator's own Infer gives nothing.
+/// Axes that a Slice names; nothing where they are not known.
+std::optional<std::vector<int64_t>> sliced_axes(const Question& node) {
+  constexpr int kListsAsOperands = 10;
+  constexpr std::size_t kStarts = 1, kAxes = 3;
+  if (node.call.opset < kListsAsOperands) return std::nullopt;
+  if (node.operands.has(kAxes)) return node.integers(kAxes);
+  const PartialDims count = node.dims(kStarts);
+  if (!count || count->size() != 1 || count->front() < 0 || count->front() > kMostContents) return std::nullopt;
+  std::vector<int64_t> out;
+  for (int64_t axis = 0; axis < count->front(); ++axis) out.push_back(axis);
+  return out;
+}
+
+/// Slice and Split, likewise axis by axis. When the operator's own Infer gives nothing, a Slice keeps the axes that it does not name.
 PartialDims axis_by_axis(const Question& node, std::size_t output) {
   const PartialDims data = node.dims(0);
   if (!data) return std::nullopt;
@@ -223,6 +236,8 @@ PartialDims axis_by_axis(const Question& node, std::size_t output) {
   const PartialDims found = node.inferred(output, tried);
   Dims out(data->size(), -1);
   for (std::size_t i = 0; found && found->size() == out.size() && i < out.size(); ++i) out[i] = (*data)[i] >= 0 ? (*found)[i] : -1;
+  const auto named = !found && node.is("Slice") ? named_axes(sliced_axes(node), out.size()) : std::nullopt;
+  for (std::size_t i = 0; named && i < out.size(); ++i) out[i] = (*named)[i] ? -1 : (*data)[i];
   return out;
 }
 
@@ -316,6 +331,11 @@ PartialDims attention(const Question& node) {
   Dims out = *query;
   out.back() = size_at(value, 3);
   return out;
+}
+
+/// One dim, as long as its operands say.
+PartialDims range(const Question& /*node*/) {
+  return Dims{-1};
 }
 
 PartialDims indices(const Question& node) {
@@ -443,8 +463,10 @@ constexpr auto kEntries = std::to_array<DimsRule>({
     {"GlobalMaxPool", by_axis},
     {"LpPool", by_axis},
     {"MatMul", matmul},
+    {"MatMulInteger", matmul},
     {"MaxPool", by_axis},
     {"Pad", by_axis},
+    {"Range", range},
     {"Reshape", reshape},
     {"Resize", same_rank},
     {"Shape", shape},
@@ -455,10 +477,23 @@ constexpr auto kEntries = std::to_array<DimsRule>({
 });
 static_assert(std::ranges::is_sorted(kEntries, {}, &DimsRule::op_type));
 
+/// All steps, or the last one alone.
+PartialDims recurrent(const Question& node, std::size_t output) {
+  const OpCall& call = node.call;
+  const PartialDims data = node.dims(0), weight = node.dims(1);
+  const int64_t hidden = call.attributes.integer("hidden_size", -1), directions = size_at(weight, 0);
+  if (output > 2 || (data && data->size() != 3) || (weight && weight->size() != 3)) return std::nullopt;
+  const bool is_batch_first = call.attributes.integer("layout", 0) != 0;
+  const int64_t steps = size_at(data, is_batch_first ? 1 : 0), batch = size_at(data, is_batch_first ? 0 : 1);
+  if (output > 0) return is_batch_first ? Dims{batch, directions, hidden} : Dims{directions, batch, hidden};
+  return is_batch_first ? Dims{batch, steps, directions, hidden} : Dims{steps, directions, batch, hidden};
+}
+
 PartialDims answer(const Question& node, std::size_t output) {
   if (auto dims = node.inferred(output, std::nullopt)) return dims;
   if (node.op.body != nullptr) return of_body(node, output);
   if (node.is("Split") || node.is("Slice")) return axis_by_axis(node, output);
+  if (node.is("GRU") || node.is("RNN") || node.op.name.ends_with("LSTM")) return recurrent(node, output);
   if (output != 0) return std::nullopt;
   if (node.op.traits.has(Trait::same_dims)) return node.dims(0);
   if (node.op.traits.has(Trait::broadcasts)) return broadcast(node);

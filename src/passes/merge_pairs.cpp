@@ -2,16 +2,21 @@
 //
 //     a = Transpose (x, [0, 2, 3, 1])
 //     y = Transpose (a, [0, 3, 1, 2])      →      y = Identity (x), which remove-identity removes
+//     a = Unsqueeze (x, [0])
+//     b = Transpose (a, [2, 1, 0])
+//     y = Squeeze (b, [2])                 →      y = Transpose (x, [1, 0])
 
 #include <cmath>
 
 #include "base/positions.h"
 #include "model/node.h"
+#include "model/tensor_data.h"
 #include "ops/constants.h"
 #include "ops/loops/dtypes.h"
 #include "ops/op.h"
 #include "ops/operands.h"
 #include "ops/partial_dims.h"
+#include "passes/axis_moves.h"
 #include "passes/edits.h"
 #include "passes/pass.h"
 #include "passes/rewrite.h"
@@ -31,9 +36,10 @@ struct Pair {
 struct MergedPair {
   Pair pair;
   bool is_undone = false;  ///< together they do nothing
-  Dims permutation;        ///< of both Transposes
   std::vector<const Node*> taken, anchors;
   std::string detail;
+  std::optional<AxisMoves> moves = {};  ///< of all from the first to the second
+  Dims request = {};                    ///< of the Reshape that both become
 };
 
 bool is_standard(const Node& node, std::string_view op) {
@@ -48,33 +54,43 @@ bool may_be_second(const Node& node) {
   return is_standard(node, "Transpose") || is_standard(node, "Cast") || is_standard(node, "QuantizeLinear") || reshapes(node);
 }
 
-/// The permutation of a Transpose, which reverses the axes where none is given; empty where that needs an unknown rank.
-Dims permutation_of(const Node& node, PassContext& context) {
-  Dims out = Attributes(node).integers("perm");
-  if (!out.empty()) return out;
-  const PartialDims dims = context.constants.dims(*node.input(0));
-  for (std::size_t axis = dims ? dims->size() : 0; axis-- > 0;) out.push_back(static_cast<int64_t>(axis));
-  return out;
-}
-
-/// The permutation that two Transposes make together; empty where one is not known.
-Dims permutation_of(const Pair& pair, PassContext& context) {
-  const Dims first = permutation_of(*pair.first, context), second = permutation_of(*pair.second, context);
-  Dims out;
-  if (first.size() != second.size()) return out;
-  for (const int64_t axis : second) {
-    if (axis < 0 || axis >= std::ssize(first)) return {};
-    out.push_back(first[as_size(axis)]);
-  }
-  return out;
-}
+constexpr int kAxesAsOperand = 13;  ///< first opset of Squeeze and Unsqueeze with axes as an operand
 
 /// Axes of a Squeeze or Unsqueeze, sorted as written.
 std::optional<std::vector<int64_t>> axes_of(const Node& node, PassContext& context) {
-  constexpr int kAxesAsOperand = 13;
   auto axes = node.opset() < kAxesAsOperand ? std::optional(Attributes(node).integers("axes")) : constant_list(node, 1, context);
   if (axes) std::ranges::sort(*axes);
   return axes;
+}
+
+/// What a node and up to seven upstream of it do to the axes of a value, if one node or none does the same. Values between have no other
+/// reader, except one that every reader takes up so.
+std::optional<MergedPair> moved_together(const Node& last, PassContext& context) {
+  constexpr int kMostNodes = 8;
+  auto moves = moves_of(last, context);
+  bool has_transpose = last.is("Transpose");
+  const Node* at = &last;
+  for (int passed = 1; moves && passed < kMostNodes; ++passed) {
+    const Value& between = *at->input(0);
+    const Node* const first = between.producer();
+    const bool is_near = first != nullptr && &first->graph() == &last.graph();
+    const auto upstream = is_near ? moves_of(*first, context) : std::nullopt;
+    if (!upstream) break;
+    has_transpose = has_transpose || first->is("Transpose");
+    if (has_transpose && context.options.export_transposes) break;  // such pairs are asked for
+    moves = joined(*upstream, *moves);
+    const bool is_undone = moves_nothing(*moves);
+    const auto takes_first_up = [&](const Use& use) {
+      const bool is_alike = use.index == 0 && use.node->is(last.op_type()) && use.node->is(first->op_type()) && !last.is("Transpose");
+      const auto others = is_alike && &use.node->graph() == &last.graph() ? moves_of(*use.node, context) : std::nullopt;
+      return others && !operator_that(joined(*upstream, *others)).empty();
+    };
+    const bool is_shared = at == &last && !between.is_output() && std::ranges::all_of(between.uses(), takes_first_up);
+    if (!is_undone && between.sole_use() == nullptr && !is_shared) break;
+    if (!operator_that(*moves).empty()) return MergedPair{{first, &last}, is_undone, {&last}, {&last}, {}, moves};
+    at = first;
+  }
+  return std::nullopt;
 }
 
 /// Whether a Reshape requests the dims that the operand of the node before it has. A 0 copies a dim of what is between.
@@ -107,10 +123,30 @@ bool undoes_reshape(const Pair& pair, PassContext& context) {
   return (is_known && after && *after == *before) || requests_back(pair, *before, context);
 }
 
+/// Whether a Transpose moves axes of one element alone, past any others: the elements stay in their order.
+bool turns_ones(const Node& node, PassContext& context) {
+  const auto moves = node.is("Transpose") ? moves_of(node, context) : std::nullopt;
+  const PartialDims dims = moves ? context.constants.dims(*node.input(0)) : std::nullopt;
+  if (!dims || dims->size() != moves->axes.size()) return false;
+  Dims longer = moves->axes;
+  std::erase_if(longer, [&](int64_t axis) { return element_at(*dims, axis) == 1; });
+  return std::ranges::is_sorted(longer);
+}
+
 /// Whether a Reshape finds its dims without those of its operand, of which only the number of elements counts.
 bool is_free_request(const Node& node, PassContext& context) {
   const auto request = node.is("Reshape") ? constant_list(node, 1, context) : std::nullopt;
   return request && (std::ranges::find(*request, 0) == request->end() || Attributes(node).integer("allowzero", 0) != 0);
+}
+
+/// The request whose result is that of a Reshape and of a Transpose that keeps the order of elements; empty where there is none.
+Dims turned_request(const Pair& pair, PassContext& context) {
+  const auto request = is_free_request(*pair.first, context) ? constant_list(*pair.first, 1, context) : std::nullopt;
+  const auto moves = request && turns_ones(*pair.second, context) ? moves_of(*pair.second, context) : std::nullopt;
+  if (!moves || std::ranges::find(*request, 0) != request->end()) return {};
+  Dims out;
+  for (const int64_t axis : moves->axes) out.push_back(element_at(*request, axis));
+  return out;
 }
 
 /// Whether QuantizeLinear gives back the integers that DequantizeLinear read: x · s / s differs from x by less than half a step, where no
@@ -144,13 +180,7 @@ bool holds_first(const Pair& pair, PassContext& context) {
 
 /// What two nodes are together, if they are one or none.
 std::optional<MergedPair> together(const Pair& pair, PassContext& context) {
-  MergedPair out{pair, false, {}, {pair.second}, {pair.second}, {}};
-  if (is_standard(*pair.first, "Transpose") && is_standard(*pair.second, "Transpose")) {
-    if (context.options.export_transposes) return std::nullopt;  // such pairs are asked for
-    out.permutation = permutation_of(pair, context);
-    out.is_undone = std::ranges::is_sorted(out.permutation);
-    return out.permutation.empty() ? std::nullopt : std::optional(out);
-  }
+  MergedPair out{pair, false, {pair.second}, {pair.second}, {}};
   if (is_standard(*pair.first, "Cast") && is_standard(*pair.second, "Cast") && holds_first(pair, context)) {
     out.is_undone = context.constants.type_of(*pair.first->input(0)) == context.constants.type_of(*pair.second->output(0));
     return out;
@@ -159,29 +189,31 @@ std::optional<MergedPair> together(const Pair& pair, PassContext& context) {
     out.is_undone = quantizes_back(pair, context);
     return out.is_undone ? std::optional(out) : std::nullopt;
   }
-  // The proof follows a fold of what stands between them to the dims that the linear operator reads.
-  const auto multiplies = [](const Use& use) { return has_trait(*use.node, Trait::multiplies); };
-  const bool is_folded_into = std::ranges::any_of(pair.second->output(0)->uses(), multiplies);
-  if (!reshapes(*pair.first) || !reshapes(*pair.second) || is_folded_into) return std::nullopt;
+  const auto keeps_order = [&](const Node& node) { return reshapes(node) || turns_ones(node, context); };
+  if (!keeps_order(*pair.first) || !keeps_order(*pair.second)) return std::nullopt;
   out.is_undone = undoes_reshape(pair, context);
-  return out.is_undone || is_free_request(*pair.second, context) ? std::optional(out) : std::nullopt;
+  if (!out.is_undone) out.request = turned_request(pair, context);
+  return out.is_undone || !out.request.empty() || is_free_request(*pair.second, context) ? std::optional(out) : std::nullopt;
 }
 
 Match<MergedPair> match_pair(const Node& node, PassContext& context) {
   const Node* const first = node.input(0)->producer();
   if (first == nullptr || &first->graph() != &node.graph() || first->input(0) == nullptr) return NotApplicable{};
-  auto found = together({first, &node}, context);
-  if (!found || (!found->is_undone && node.input(0)->sole_use() == nullptr)) return NotApplicable{};
-  if (is_excluded(*first, context.options)) return Skip{Reason::excluded, {}};
+  // The proof follows a fold of what stands between reshapes to the dims that the linear operator reads.
+  const auto folds = [](const Use& use) { return has_trait(*use.node, Trait::linear); };
+  const bool turns = node.is("Transpose") && first->is("Transpose"), moves = node.is("Transpose") || reshapes(node);
+  if (moves && !turns && std::ranges::any_of(node.output(0)->uses(), folds)) return NotApplicable{};
+  auto found = moved_together(node, context);
+  if (!found) {
+    found = together({first, &node}, context);
+    if (found && !found->is_undone && node.input(0)->sole_use() == nullptr) found.reset();
+  }
+  if (!found) return NotApplicable{};
+  for (const Node* at = &node; at != found->pair.first;) {
+    at = at->input(0)->producer();
+    if (is_excluded(*at, context.options)) return Skip{Reason::excluded, {}};
+  }
   return std::move(*found);
-}
-
-void set_permutation(onnx::NodeProto& message, const Dims& permutation) {
-  message.clear_attribute();  // it has no other one
-  onnx::AttributeProto& attribute = *message.add_attribute();
-  attribute.set_name("perm");
-  attribute.set_type(onnx::AttributeProto::INTS);
-  attribute.mutable_ints()->Assign(permutation.begin(), permutation.end());
 }
 
 void merge_pair(const MergedPair& found, PassContext& context) {
@@ -198,8 +230,15 @@ void merge_pair(const MergedPair& found, PassContext& context) {
     onnx::NodeProto& message = graph.edit(second);
     message.set_op_type("Identity");
     message.clear_attribute();
-  } else if (!found.permutation.empty()) {
-    set_permutation(graph.edit(second), found.permutation);
+  } else if (found.moves) {
+    set_moves(second, *found.moves, context);
+  } else if (!found.request.empty()) {
+    graph.edit(second).set_op_type("Reshape");
+    graph.edit(second).clear_attribute();
+    std::vector<std::byte> bytes(found.request.size() * sizeof(int64_t));
+    std::memcpy(bytes.data(), found.request.data(), bytes.size());
+    const TensorData data(DataType::int64, {std::ssize(found.request)}, Bytes::owned(std::move(bytes)));
+    set_constant_input(second, 1, data, second.output(0)->name() + ".request", context);
   }
   for (Value* const value : freed) release(*value, context);
   context.constants.forget(*second.output(0));

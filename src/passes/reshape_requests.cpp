@@ -8,7 +8,9 @@
 #include "base/positions.h"
 #include "model/node.h"
 #include "model/tensor_data.h"
+#include "ops/call.h"
 #include "ops/constants.h"
+#include "ops/dim_origins.h"
 #include "ops/partial_dims.h"
 #include "passes/edits.h"
 #include "passes/pass.h"
@@ -20,9 +22,14 @@
 namespace relayout::passes {
 namespace {
 
-struct FoundDim {
+/// A Reshape with the request that it is given.
+struct RequestedDims {
   const Node* node = nullptr;
   Dims dims;
+};
+
+struct FoundDims {
+  std::vector<RequestedDims> requests;  ///< of all readers of one computed request
   std::vector<const Node*> taken, anchors;
   std::string detail;
 };
@@ -31,81 +38,140 @@ bool reads_request(const Node& node) {
   return node.is("Reshape") && node.domain().empty() && node.input(1) != nullptr && node.input(1)->producer() != nullptr;
 }
 
-/// Whether a value of one element is a dim of `operand`, in the same place: Slice or Gather of its Shape.
-bool is_dim(const Value& element, const Value& operand, std::size_t place, PassContext& context) {
-  constexpr int kMostNodes = 8;
-  const Value* at = &element;
-  for (int step = 0; step < kMostNodes && at != nullptr && at->producer() != nullptr; ++step) {
-    const Node& node = *at->producer();
-    const Node* const shape = node.input(0) == nullptr ? nullptr : node.input(0)->producer();
-    const bool selects = node.is("Slice") || node.is("Gather");
-    if (selects && shape != nullptr && shape->is("Shape")) {
-      const auto first = node.input(1) == nullptr ? std::nullopt : context.constants.value(*node.input(1));
-      if (shape->input(0) != &operand || !first || first->element_count() != 1 || first->type() != DataType::int64) return false;
-      const Attributes of_shape(*shape);
-      const int64_t begin = of_shape.integer("start", 0);
-      return !of_shape.has_reference() && begin >= 0 && begin + first->data<int64_t>()[0] == static_cast<int64_t>(place) &&
-             first->data<int64_t>()[0] >= 0;
-    }
-    if (!node.is("Unsqueeze") && !node.is("Squeeze") && !node.is("Identity") && !node.is("Reshape")) return false;
-    at = node.input(0);
+/// The operands of a node in their graph.
+class OperandsOf : public PartialOperands {
+ public:
+  OperandsOf(const Node& node, Constants& constants) : node_(node), constants_(constants) {}
+  [[nodiscard]] bool has(std::size_t input) override { return node_.input(input) != nullptr; }
+  [[nodiscard]] PartialDims dims(std::size_t input) override { return constants_.dims(*node_.input(input)); }
+  [[nodiscard]] DataType type(std::size_t input) override { return constants_.type_of(*node_.input(input)); }
+  [[nodiscard]] std::optional<PartialContents> contents(std::size_t input) override { return constants_.contents(*node_.input(input)); }
+
+ private:
+  const Node& node_;
+  Constants& constants_;
+};
+
+/// A dim of a value, or an element of a list.
+struct DimAt {
+  const Value* value = nullptr;
+  int64_t at = 0;
+  bool operator==(const DimAt&) const = default;
+};
+
+/// The dim as the value furthest upstream has it that certainly has the same: equal places are equal dims.
+DimAt origin_of(DimAt dim, Constants& constants) {
+  constexpr int kMostNodes = 64;
+  for (int passed = 0; passed < kMostNodes && dim.value->producer() != nullptr; ++passed) {
+    const Node& node = *dim.value->producer();
+    OperandsOf operands(node, constants);
+    const auto from = origin_of_dim(OpCall(node, node.opset()), as_size(dim.value->output_index()), dim.at, operands);
+    if (!from) break;
+    dim = {node.input(from->input), from->axis};
   }
-  return false;
+  return dim;
 }
 
-/// Whether an element of a request, which Concat makes of several, is the dim that the operand has in this place.
-bool is_own_dim(const Node& node, std::size_t place, PassContext& context) {
-  const Node* const concat = node.input(1)->producer();
-  if (concat == nullptr || !concat->is("Concat")) return false;
-  std::size_t begin = 0;
-  for (const Value* const part : concat->inputs()) {
-    const PartialDims dims = part == nullptr ? PartialDims() : context.constants.dims(*part);
-    if (!dims || dims->size() != 1 || dims->front() < 0) return false;
-    const auto size = as_size(dims->front());
-    if (place == begin && size == 1) return is_dim(*part, *node.input(0), place, context);
-    begin += size;
-    if (place < begin) return false;
+/// The dim that an element of a list is, which Shape made; nothing for other numbers.
+std::optional<DimAt> dim_in(DimAt element, Constants& constants) {
+  constexpr int kMostNodes = 16;
+  for (int passed = 0; passed < kMostNodes && element.value->producer() != nullptr; ++passed) {
+    const Node& node = *element.value->producer();
+    if (node.is("Shape") && node.domain().empty() && node.input(0) != nullptr) {
+      const Attributes attributes(node);
+      const int64_t start = attributes.integer("start", 0);
+      const PartialDims dims = constants.dims(*node.input(0));
+      if (attributes.has_reference() || (start < 0 && !dims)) return std::nullopt;
+      return DimAt{node.input(0), (start < 0 ? std::max<int64_t>(start + std::ssize(*dims), 0) : start) + element.at};
+    }
+    OperandsOf operands(node, constants);
+    const auto from = origin_of_element(OpCall(node, node.opset()), as_size(element.value->output_index()), element.at, operands);
+    if (!from) return std::nullopt;
+    element = {node.input(from->input), from->axis};
   }
-  return false;
+  return std::nullopt;
+}
+
+/// Whether an element of a request is the dim that the operand has in this place.
+bool is_own_dim(const Node& node, std::size_t place, Constants& constants) {
+  const PartialDims dims = constants.dims(*node.input(0));
+  if (!dims || place >= dims->size()) return false;
+  const auto axis = static_cast<int64_t>(place);
+  const auto wanted = dim_in({node.input(1), axis}, constants);
+  return wanted && origin_of(*wanted, constants) == origin_of({node.input(0), axis}, constants);
 }
 
 /// The number of elements and all other dims tell the one that is computed: none of them may be 0, or be found itself. A 0 copies a dim of
-/// the operand.
-Match<FoundDim> match_request(const Node& node, PassContext& context) {
-  const Value& request = *node.input(1);
-  const bool is_own = request.sole_use() != nullptr && &request.graph() == &node.graph() && !node.graph().is_function();
-  if (!is_own || context.constants.is_constant(request)) return NotApplicable{};
-  const auto contents = context.constants.contents(request);
-  if (!contents || contents->values.type() != DataType::int64 || contents->values.dims().size() != 1) return NotApplicable{};
-  FoundDim out{&node, {}, {&node}, {}, {}};
-  for (std::size_t i = 0; i < contents->certain.size(); ++i) {
-    const int64_t dim = contents->certain[i] ? contents->values.data<int64_t>()[i] : -1;
-    if (contents->certain[i] && dim <= 0) return NotApplicable{};
-    out.dims.push_back(dim);
+/// the operand. Empty where the request stays.
+Dims request_of(const Node& node, const PartialContents& contents, PassContext& context) {
+  Dims out;
+  std::size_t computed = 0;
+  bool has_other = false;
+  for (std::size_t i = 0; i < contents.certain.size(); ++i) {
+    const int64_t dim = contents.certain[i] ? contents.values.data<int64_t>()[i] : 0;
+    if (contents.certain[i] && dim != -1 && dim <= 0) return {};
+    computed += contents.certain[i] ? 0 : 1;
+    has_other = has_other || dim == -1;
+    out.push_back(dim);
   }
-  const auto computed = std::ranges::count(out.dims, -1);
-  if (computed == 1) return out;
-  const bool copies = Attributes(node).integer("allowzero", 0) == 0 && !Attributes(node).has_reference();
-  if (computed == 0 || !copies) return NotApplicable{};
-  for (std::size_t i = 0; i < out.dims.size(); ++i) {
-    if (out.dims[i] != -1) continue;
-    if (!is_own_dim(node, i, context)) return NotApplicable{};
-    out.dims[i] = 0;
+  if (computed == 1 && !has_other) {
+    std::ranges::replace(out, 0, -1);
+    return out;
+  }
+  if (computed == 0 || Attributes(node).has_reference()) return {};
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    if (!contents.certain[i] && !is_own_dim(node, i, context.constants)) return {};
   }
   return out;
 }
 
-void set_request(const FoundDim& found, PassContext& context) {
-  std::vector<std::byte> bytes(found.dims.size() * sizeof(int64_t));
-  std::memcpy(bytes.data(), found.dims.data(), bytes.size());
-  const TensorData data(DataType::int64, {std::ssize(found.dims)}, Bytes::owned(std::move(bytes)));
-  set_constant_input(writable(*found.node), 1, data, {}, context);
+/// All readers of the request, or none.
+Match<FoundDims> match_request(const Node& node, PassContext& context) {
+  constexpr std::size_t kMostReaders = 64;
+  const Value& request = *node.input(1);
+  const bool is_own = !request.is_output() && request.uses().size() <= kMostReaders && &request.graph() == &node.graph();
+  if (!is_own || node.graph().is_function() || context.constants.is_constant(request)) return NotApplicable{};
+  const auto contents = context.constants.contents(request);
+  if (!contents || contents->values.type() != DataType::int64 || contents->values.dims().size() != 1) return NotApplicable{};
+  FoundDims out;
+  for (const Use& use : request.uses()) {
+    const bool is_reader =
+        use.index == 1 && reads_request(*use.node) && use.node->input(0) != nullptr && &use.node->graph() == &node.graph();
+    if (!is_reader || (use.node != &node && is_excluded(*use.node, context.options))) return NotApplicable{};
+    out.requests.push_back({use.node, request_of(*use.node, *contents, context)});
+    if (out.requests.back().dims.empty()) return NotApplicable{};
+    out.taken.push_back(use.node);
+  }
+  return out;
+}
+
+void set_requests(const FoundDims& found, PassContext& context) {
+  std::vector<std::pair<const Dims*, Value*>> made;
+  for (const auto& [reader, dims] : found.requests) {
+    Node& node = writable(*reader);
+    const auto same = std::ranges::find_if(made, [&](const auto& one) { return *one.first == dims; });
+    if (same != made.end()) {
+      Value& old = *node.input(1);
+      node.graph().set_input(node, 1, same->second);
+      release(old, context);
+    } else {
+      std::vector<std::byte> bytes(dims.size() * sizeof(int64_t));
+      std::memcpy(bytes.data(), dims.data(), bytes.size());
+      set_constant_input(node, 1, TensorData(DataType::int64, {std::ssize(dims)}, Bytes::owned(std::move(bytes))), {}, context);
+      // A Constant in front of one node is not in front of all.
+      if (node.input(1)->initializer() != nullptr) made.emplace_back(&dims, node.input(1));
+    }
+    if (std::ranges::find(dims, 0) == dims.end() || Attributes(node).integer("allowzero", 0) == 0) continue;
+    for (onnx::AttributeProto& attribute : *node.graph().edit(node).mutable_attribute()) {
+      if (attribute.name() == "allowzero") attribute.set_i(0);
+    }
+  }
 }
 
 }  // namespace
 
 void reshape_requests(Graph& graph, PassContext& context) {
-  rewrite_each(graph, context, reads_request, match_request, set_request);
+  rewrite_each(graph, context, reads_request, match_request, set_requests);
 }
 
 }  // namespace relayout::passes

@@ -7,6 +7,7 @@
 #include "ops/loops/dtypes.h"
 #include "ops/op.h"
 #include "ops/operands.h"
+#include "ops/partial_dims.h"
 #include "proof/claim.h"
 #include "proof/rules.h"
 #include "proof/side.h"
@@ -92,13 +93,22 @@ bool reshapes_nothing(Side& side, Shapes& shapes, Ref output) {
     return before->size() == 2 && (axis == 1 || axis == -1) && !attributes.is_open();
   }
   const Ref request = node.is("Reshape") ? side.operand(output, 1) : Ref();
-  const auto wanted = request ? integers_of(side, request) : std::nullopt;
-  if (!wanted || wanted->size() != before->size() || std::ranges::count(*wanted, -1) > 1) return false;
+  const auto constant = request ? side.constant(request) : std::nullopt;
+  const auto wanted = constant && element_count(constant->dims) <= kMostContents ? std::optional<PartialContents>(constant->load())
+                      : request                                                  ? side.partial_contents(request)
+                                                                                 : std::nullopt;
+  if (!wanted || wanted->values.type() != DataType::int64 || wanted->certain.size() != before->size()) return false;
   const bool zero_keeps = attributes.integer("allowzero", 0) == 0;
-  for (std::size_t i = 0; i < wanted->size(); ++i) {
-    const int64_t dim = (*wanted)[i];
+  int found = 0;
+  for (std::size_t i = 0; i < before->size(); ++i) {
+    if (!wanted->certain[i]) {
+      if (!requests_own_dim(side, shapes, output, i)) return false;
+      continue;
+    }
+    const int64_t dim = wanted->values.data<int64_t>()[i];
+    found += dim == -1 ? 1 : 0;
     const bool is_kept = dim == -1 || (dim == 0 && zero_keeps) || (dim > 0 && dim == (*before)[i]);
-    if (!is_kept) return false;
+    if (!is_kept || found > 1) return false;
   }
   return !attributes.is_open();
 }

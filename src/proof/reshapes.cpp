@@ -1,6 +1,5 @@
 // Compares values by their elements in row-major order, where only one model reshapes, or at other places.
 
-#include "base/positions.h"
 #include "ops/constants.h"
 #include "ops/op.h"
 #include "ops/partial_dims.h"
@@ -89,51 +88,13 @@ Found examine_flat_elements(Sides& sides, const Claim& claim) {
 
 }  // namespace
 
-// Requests that are computed.
-namespace {
-
-/// Whether a value of one element is a dim of `operand`, in the same place: Slice or Gather of its Shape.
-bool is_dim_of(Side& side, Ref element, Ref operand, std::size_t place) {
-  constexpr int kMostNodes = 8;
-  Ref at = side.resolve(element);
-  for (int step = 0; step < kMostNodes && at && at.value->producer() != nullptr; ++step) {
-    const Node& node = *at.value->producer();
-    const Ref upstream = side.resolve(side.operand(at, 0));
-    const Node* const shape = upstream ? upstream.value->producer() : nullptr;
-    if ((node.is("Slice") || node.is("Gather")) && shape != nullptr && shape->is("Shape")) {
-      const Ref given = side.operand(at, 1);
-      const auto first = given ? integers_of(side, given) : std::nullopt;
-      const AttributeReader of_shape(*shape, upstream.call);
-      const int64_t begin = of_shape.integer("start", 0);
-      if (!first || first->size() != 1 || first->front() < 0 || begin < 0 || of_shape.is_open()) return false;
-      return side.resolve(side.operand(upstream, 0)) == side.resolve(operand) && begin + first->front() == static_cast<int64_t>(place);
-    }
-    if (!is_reshaping(node) && !is_identity(side, at)) return false;
-    at = upstream;
-  }
-  return false;
+bool requests_own_dim(Side& side, Shapes& shapes, Ref reshaped, std::size_t place) {
+  const Ref data = side.operand(reshaped, 0);
+  const auto dims = shapes.of(data);
+  const auto axis = static_cast<int64_t>(place);
+  const auto wanted = dims && place < dims->size() ? shapes.dim_in(side.operand(reshaped, 1), axis) : std::nullopt;
+  return wanted && *wanted == shapes.origin_of(data, axis);
 }
-
-/// Whether an element of a Reshape's request, which Concat makes of several, is the dim that its operand has in this place.
-bool is_own_dim(Side& side, Ref reshaped, std::size_t place) {
-  const Ref request = side.resolve(side.operand(reshaped, 1));
-  const Node* const concat = request ? request.value->producer() : nullptr;
-  if (concat == nullptr || !concat->is("Concat")) return false;
-  std::size_t begin = 0;
-  for (std::size_t i = 0; i < concat->inputs().size(); ++i) {
-    const Ref part = side.operand(request, i);
-    const auto contents = part ? side.partial_contents(part) : std::nullopt;
-    const auto constant = part ? side.constant(part) : std::nullopt;
-    if (!contents && !constant) return false;
-    const auto size = constant ? as_size(element_count(constant->dims)) : contents->certain.size();
-    if (place == begin && size == 1) return is_dim_of(side, part, side.operand(reshaped, 0), place);
-    begin += size;
-    if (place < begin) return false;
-  }
-  return false;
-}
-
-}  // namespace
 
 /// Reshapes with different requests, of different operands, or on one side alone, that result in the same dims: the values upstream must
 /// have the same elements. Equal requests for operands of the same dims are examined like any other nodes.
@@ -180,14 +141,17 @@ Found examine_requests(Sides& sides, const Claim& claim) {
   if (!of_a || !request || sides.a.constant(of_a) || std::ranges::count(*request, -1) > 1) return std::nullopt;
   const auto wanted = sides.a.partial_contents(of_a);
   if (!wanted || wanted->values.type() != DataType::int64 || wanted->certain.size() != request->size()) return std::nullopt;
-  // With one dim to be found and no other that may be 0, the number of elements decides. A 0 copies a dim of the operand.
-  const bool finds_one = std::ranges::count(*request, -1) == 1;
-  const bool copies = AttributeReader(*claim.b.value->producer(), claim.b.call).integer("allowzero", 0) == 0 && !finds_one;
+  // With one dim to be found and no other that may be 0, the number of elements decides. A 0 copies a dim of the operand, also beside a
+  // dim that the first model finds too.
+  const AttributeReader attributes(*claim.b.value->producer(), claim.b.call);
+  const bool finds_one =
+      !std::ranges::equal(*request, wanted->certain, [](int64_t dim, bool is_certain) { return dim != -1 || is_certain; });
+  const bool copies = attributes.integer("allowzero", 0) == 0 && !attributes.is_open() && !finds_one;
   for (std::size_t i = 0; i < request->size(); ++i) {
     const int64_t dim = (*request)[i];
     const bool is_found = dim == -1 && !wanted->certain[i];
-    const bool is_copied = dim == 0 && copies && !wanted->certain[i] && is_own_dim(sides.a, claim.a, i);
-    const bool is_equal = dim > 0 && wanted->certain[i] && wanted->values.data<int64_t>()[i] == dim;
+    const bool is_copied = dim == 0 && copies && !wanted->certain[i] && requests_own_dim(sides.a, sides.shapes_a, claim.a, i);
+    const bool is_equal = (dim > 0 || (dim == -1 && !finds_one)) && wanted->certain[i] && wanted->values.data<int64_t>()[i] == dim;
     if (!is_found && !is_copied && !is_equal) return std::nullopt;
   }
   Look look;

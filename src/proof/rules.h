@@ -123,6 +123,8 @@ void pair_graphs(Sides& sides, const Graph& a, const Call* call_a, const Graph& 
 [[nodiscard]] bool makes_same_outputs(const Node& a, const Node& b);
 /// constants.cpp: compares two constants; `leaf` is the initializer of the second model that holds its constant, if any.
 void compare_tensors(Sides& sides, const Claim& claim, Look& look, const Value* leaf);
+/// reshapes.cpp: whether an element of a Reshape's request is the dim that its operand has in this place.
+[[nodiscard]] bool requests_own_dim(Side& side, Shapes& shapes, Ref reshaped, std::size_t place);
 /// identities.cpp: the operand that a node passes on as it is, if it does.
 [[nodiscard]] std::optional<std::size_t> operand_passed_on(Side& side, Shapes& shapes, Ref output);
 /// identities.cpp: accounts for an operand of one side's node that says what its absence means: an initial state of zeros.

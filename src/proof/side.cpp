@@ -11,6 +11,7 @@
 #include "ops/branches.h"
 #include "ops/call.h"
 #include "ops/constants.h"
+#include "ops/dim_origins.h"
 #include "ops/element_types.h"
 #include "ops/op.h"
 #include "ops/op_attributes.h"
@@ -356,13 +357,63 @@ Shapes::Shape Shapes::of_source(Ref ref) {
   return declared->dims;
 }
 
-Shapes::Shape Shapes::of_node(Ref output) {
+namespace {
+
+OpCall call_of(Ref output) {
   const Node& node = *output.value->producer();
-  if (const auto constant = side_.constant(output)) return constant->dims;
   OpCall call(node, node.opset());
   call.attributes = Attributes(node, [reader = AttributeReader(node, output.call)](std::string_view name) { return reader.find(name); });
+  return call;
+}
+
+}  // namespace
+
+Shapes::Shape Shapes::of_node(Ref output) {
+  if (const auto constant = side_.constant(output)) return constant->dims;
   Operands operands(side_, output, shapes_);
-  return partial_dims(call, as_size(output.value->output_index()), operands);
+  return partial_dims(call_of(output), as_size(output.value->output_index()), operands);
+}
+
+Shapes::Origin Shapes::origin_of(Ref ref, int64_t axis) {
+  constexpr int kMostNodes = 64;
+  Origin out{side_.resolve(ref), axis};
+  for (int passed = 0; passed < kMostNodes && out.value && out.value.value->producer() != nullptr; ++passed) {
+    if (const auto inside = side_.entered(out.value)) {
+      if (!*inside) return out;
+      out.value = side_.resolve(*inside);
+      continue;
+    }
+    (void)of(out.value);  // its operands too
+    Operands operands(side_, out.value, shapes_);
+    const auto from = origin_of_dim(call_of(out.value), as_size(out.value.value->output_index()), out.axis, operands);
+    if (!from) return out;
+    out = {side_.operand(out.value, from->input), from->axis};
+    out.value = side_.resolve(out.value);
+  }
+  return out;
+}
+
+std::optional<Shapes::Origin> Shapes::dim_in(Ref list, int64_t place) {
+  constexpr int kMostNodes = 16;
+  Ref at = side_.resolve(list);
+  for (int passed = 0; passed < kMostNodes && at && at.value->producer() != nullptr; ++passed) {
+    const Node& node = *at.value->producer();
+    const Ref data = side_.operand(at, 0);
+    if (node.is("Shape") && node.domain().empty()) {
+      const AttributeReader attributes(node, at.call);
+      const int64_t start = attributes.integer("start", 0);
+      const auto dims = start < 0 ? of(data) : std::nullopt;
+      if (attributes.is_open() || (start < 0 && !dims)) return std::nullopt;
+      return origin_of(data, start < 0 ? std::max<int64_t>(start + std::ssize(*dims), 0) + place : start + place);
+    }
+    (void)of(at);
+    Operands operands(side_, at, shapes_);
+    const auto from = origin_of_element(call_of(at), as_size(at.value->output_index()), place, operands);
+    if (!from) return std::nullopt;
+    at = side_.resolve(side_.operand(at, from->input));
+    place = from->axis;
+  }
+  return std::nullopt;
 }
 
 bool is_reshaping(const Node& node) {

@@ -175,6 +175,15 @@ class Shapes {
   explicit Shapes(Side& side) : side_(side) {}
   /// Dims, with -1 for each unknown one; empty if the rank is unknown.
   [[nodiscard]] std::optional<Dims> of(Ref ref);
+  /// A dim of a value, as the value upstream that it comes from has it: equal origins are equal dims.
+  struct Origin {
+    Ref value;
+    int64_t axis = 0;
+    bool operator==(const Origin&) const = default;
+  };
+  [[nodiscard]] Origin origin_of(Ref ref, int64_t axis);
+  /// The origin of the dim that an element of a small list of dims is; nothing for other numbers.
+  [[nodiscard]] std::optional<Origin> dim_in(Ref list, int64_t place);
 
  private:
   using Shape = std::optional<Dims>;

@@ -76,6 +76,77 @@ TEST(MergePairs, Reshapes) {
             kOne);
 }
 
+TEST(MergePairs, AxesOfOneKind) {
+  const auto pair = [](const std::string& op, const std::string& x, const std::string& first, const std::string& second) {
+    const std::string head = "g (" + x + " x) => (y) <int64[2] i = {" + first + "}, int64[2] j = {" + second + "}> { ";
+    return TextModel(head + "r = Relu (x) a = " + op + " (r, i) b = " + op + " (a, j) y = Neg (b) }");
+  };
+  const auto one = [](const std::string& op, const std::string& x, const std::string& axes) {
+    return "g (" + x + " x) => (y) <int64[4] j = {" + axes + "}> { r = Relu (x) b = " + op + " (r, j) y = Neg (b) }";
+  };
+  // Axes 0 and 3 are added to N, 1, M, 1: those at 1 and 3 are then at 2 and 4.
+  expect_rewrite(kPass, pair("Unsqueeze", "float[2,3]", "1, 3", "0, 3"), one("Unsqueeze", "float[2,3]", "0, 2, 3, 5"));
+  expect_rewrite(kPass, pair("Unsqueeze", "float[2,3]", "-1, 0", "-1, 1"), one("Unsqueeze", "float[2,3]", "0, 1, 4, 5"));
+  // Of 1, 2, 1, 1, 3, 1 axes 0 and 2 go first, of which 1 and 3 are then the fourth and the sixth.
+  expect_rewrite(kPass, pair("Squeeze", "float[1,2,1,1,3,1]", "0, 2", "1, 3"), one("Squeeze", "float[1,2,1,1,3,1]", "0, 2, 3, 5"));
+  const std::string kOld = R"(<ir_version: 8, opset_import: ["" : 11]>)";
+  const TextModel attributes(
+      "g (float[2,3] x) => (y) { r = Relu (x) a = Unsqueeze <axes = [1]> (r) b = Unsqueeze <axes = [0]> (a) y = Neg (b) }", kOld);
+  const TextModel joint("g (float[2,3] x) => (y) { r = Relu (x) b = Unsqueeze <axes = [0,2]> (r) y = Neg (b) }", kOld);
+  expect_rewrite(kPass, attributes, joint);
+}
+
+TEST(MergePairs, TransposesBetweenAxesThatComeAndGo) {
+  const auto three = [](const std::string& added, const std::string& permutation, const std::string& taken) {
+    return TextModel("g (float[2,3,5] x) => (y) <int64[1] i = {" + added + "}, int64[1] j = {" + taken +
+                     "}> { r = Relu (x) a = Unsqueeze (r, i) b = Transpose <perm = [" + permutation +
+                     "]> (a) c = Squeeze (b, j) y = Neg (c) }");
+  };
+  const auto one = [](const std::string& node) { return "g (float[2,3,5] x) => (y) { r = Relu (x) c = " + node + " (r) y = Neg (c) }"; };
+  expect_rewrite(kPass, three("0", "3, 1, 0, 2", "2"), one("Transpose <perm = [2, 0, 1]>"));
+  EXPECT_EQ(left(three("0", "1, 2, 0, 3", "-2")), kNone);
+  // The axis of one element that goes was turned with others, which stay as they are.
+  const auto steps = [](const std::string& constants, const std::string& nodes) {
+    return "g (float[5,1,2,3] x, float[2,2,1] w) => (y, z) <" + constants + "> { r = Relu (x) " + nodes +
+           " y = Neg (c) z = Squeeze (w, j) }";
+  };
+  expect_rewrite(kPass, steps("int64[1] j = {2}", "b = Transpose <perm = [0,2,1,3]> (r) c = Squeeze (b, j)"),
+                 steps("int64[1] j = {2}, int64[1] k = {1}", "c = Squeeze (r, k)"));
+  const TextModel turned =
+      "g (float[5,1,2,3] x) => (y) <int64[1] j = {2}> { r = Relu (x) b = Transpose <perm = [3,2,1,0]> (r) c = Squeeze (b, j) y = Neg (c) }";
+  EXPECT_EQ(left(turned), kBoth);
+}
+
+TEST(MergePairs, TransposesThatKeepTheOrderOfElements) {
+  const auto model = [](const std::string& x, const std::string& request, const std::string& nodes) {
+    return TextModel("g (" + x + " x) => (y) <int64[3] i = {" + request + "}> { r = Relu (x) " + nodes + " y = Neg (c) }");
+  };
+  const std::string before = "a = Transpose <perm = [0,2,1,3]> (r) c = Reshape (a, i)",
+                    after = "a = Reshape (r, i) c = Transpose <perm = [1,0,2]> (a)", alone = "c = Reshape (r, i)";
+  expect_rewrite(kPass, model("float[4,1,N,3]", "4, -1, 3", before), model("float[4,1,N,3]", "4, -1, 3", alone));
+  EXPECT_EQ(left(model("float[4,1,N,3]", "0, -1, 3", before)), kBoth) << "0 copies a dim";
+  EXPECT_EQ(left(model("float[4,2,N,3]", "4, -1, 3", before)), kBoth);
+  EXPECT_EQ(left(model("float[4,M,N,3]", "4, -1, 3", before)), kBoth);
+  EXPECT_EQ(left(model("float[4,N,3]", "-1, 1, 3", after)), kOne);
+  EXPECT_EQ(left(model("float[4,N,3]", "2, -1, 3", after)), kBoth);
+  EXPECT_EQ(left(model("float[4,N,3]", "0, 1, -1", after)), kBoth);
+  const auto turned = run({kPass}, model("float[4,N,3]", "-1, 1, 3", after));
+  EXPECT_EQ(turned.count("Transpose"), 0);
+  EXPECT_EQ(turned.initializer("c.request"), (std::vector<double>{1, -1, 3}));
+}
+
+TEST(MergePairs, AxesThatStay) {
+  const auto count = [](const std::string& nodes) {
+    return run({kPass}, "g (float[2,3] x, int64[1] k) => (y, z) <int64[1] i = {0}, int64[1] j = {1}> { r = Relu (x) a = Unsqueeze (r, i) " +
+                            nodes + " }")
+        .count("Unsqueeze");
+  };
+  EXPECT_EQ(count("y = Unsqueeze (a, i) b = Unsqueeze (a, j) z = Neg (b)"), 2) << "both take the first one up";
+  EXPECT_EQ(count("b = Unsqueeze (a, i) y = Neg (b) z = Neg (a)"), 2) << "another reader";
+  EXPECT_EQ(count("b = Unsqueeze (a, i) y = Neg (b) z = Unsqueeze (a, k)"), 3) << "a reader with axes that are not known";
+  EXPECT_EQ(count("y = Neg (a) b = Unsqueeze (a, k) z = Neg (b)"), 2);
+}
+
 /// Exact where the type between holds all numbers of the first one.
 TEST(MergePairs, Casts) {
   const auto pair = [](const std::string& x, const std::string& y, int first, int second) {

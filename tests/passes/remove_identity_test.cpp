@@ -158,5 +158,15 @@ TEST(RemoveIdentity, ConvolutionAndNormalizationMeet) {
   EXPECT_EQ(result.count("Cast"), 0);
 }
 
+/// The first dim of a part is certain where another axis is shortened.
+TEST(RemoveIdentity, ExpandToADimOfAPart) {
+  const auto model = [](const std::string& axis, const std::string& y) {
+    return "g (float[N,5] x, float[1,64] w, float[7,1] z) => (y, e) <int64[1] o = {0}, int64[1] a = {" + axis +
+           "}> { s = Shape <start = 0, end = 1> (x) p = Slice (w, o, s, a) e = Exp (p) " + y + " }";
+  };
+  expect_rewrite(kPass, model("1", "q = Shape <start = 0, end = 1> (p) v = Expand (z, q) y = Neg (v)"), model("1", "y = Neg (z)"));
+  expect_unchanged(model("0", "q = Shape <start = 0, end = 1> (p) v = Expand (z, q) y = Neg (v)"));
+}
+
 }  // namespace
 }  // namespace relayout::test
