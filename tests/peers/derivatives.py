@@ -73,12 +73,11 @@ def as_in_a_file(module):
 class Net:
     """A module with a result and a loss for each sample, as files of both precisions, and what torch.func makes of it."""
 
-    def __init__(self, name: str, folder: pathlib.Path):
+    def __init__(self, what, folder: pathlib.Path, sizes: dict = FIXED):
         import torch
 
-        what = architecture(name)
-        self.inputs = [replace(one, dims=tuple(FIXED.get(dim, dim) for dim in one.dims)) for one in what.inputs]
-        self.name, self.folder, self.torch = name, folder, torch
+        self.inputs = [replace(one, dims=tuple(sizes.get(dim, dim) for dim in one.dims)) for one in what.inputs]
+        self.name, self.folder, self.torch = what.name, folder, torch
         torch.manual_seed(1)
 
         class WithLoss(torch.nn.Module):
@@ -321,6 +320,18 @@ class Bench:
         return row
 
 
+def measured(program: pathlib.Path, names, only, folder: pathlib.Path) -> list[Row]:
+    """Prints a line for each net and transform."""
+    rows = []
+    bench = Bench(program, folder)
+    for name in names:
+        net = Net(architecture(name), folder)
+        for transform in only:
+            rows.append(bench.measure(net, transform))
+            print(lines(rows[-1:])[1], flush=True)
+    return rows
+
+
 def lines(rows: list[Row]) -> list[str]:
     head = ["net", "transform", "double", "f32", "onnxruntime", "floor", "verify", "right", "note"]
     return table.lines(head, [[row.net, row.transform, row.double, row.single, row.onnxruntime, row.floor, row.verified,
@@ -330,25 +341,24 @@ def lines(rows: list[Row]) -> list[str]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--program", type=pathlib.Path, required=True)
-    parser.add_argument("nets", nargs="*", default=NETS)
-    parser.add_argument("--only", nargs="+", choices=TRANSFORMS, default=TRANSFORMS)
+    parser.add_argument("nets", nargs="*")
+    parser.add_argument("--only", nargs="+")
+    parser.add_argument("--times", action="store_true")
     parser.add_argument("--json", type=pathlib.Path)
     arguments = parser.parse_args()
+    import derivative_times
     import torch
 
+    kind = derivative_times if arguments.times else sys.modules[__name__]
+    if unknown := set(arguments.only or ()) - set(kind.TRANSFORMS):
+        parser.error(f"no transforms: {', '.join(sorted(unknown))}")
     torch.set_num_threads(1)
     torch.backends.mha.set_fastpath_enabled(False)
-    rows = []
     # Kernels that have derivatives forward and backward.
     plain = torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH)
-    with tempfile.TemporaryDirectory(prefix="relayout-derivatives-") as folder, torch.backends.mkldnn.flags(enabled=False), plain:
-        bench = Bench(arguments.program, pathlib.Path(folder))
-        for name in arguments.nets:
-            net = Net(name, pathlib.Path(folder))
-            for transform in arguments.only:
-                rows.append(bench.measure(net, transform))
-                print(lines(rows[-1:])[1], flush=True)
-    print("\n".join(["", *lines(rows)]))
+    with tempfile.TemporaryDirectory(prefix="relayout-derivatives-") as folder, torch.backends.mkldnn.flags(enabled=arguments.times), plain:
+        rows = kind.measured(arguments.program, arguments.nets or kind.NETS, arguments.only or kind.TRANSFORMS, pathlib.Path(folder))
+    print("\n".join(["", *kind.lines(rows)]))
     if arguments.json:
         arguments.json.write_text(json.dumps([vars(row) | {"right": row.is_right} for row in rows], indent=1))
     return 0 if all(row.is_right for row in rows) else 1
