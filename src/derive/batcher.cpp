@@ -22,6 +22,10 @@ Name Batcher::same(const Value& value) const {
   return found == same_.end() ? value.name() : found->second;
 }
 
+bool Batcher::is_sample(const Value& value) const {
+  return sample_ != nullptr && sizes_.is_same(value, 0, *sample_, 0);
+}
+
 bool Batcher::has(const Value& value, Form form) const {
   const auto found = batched_.find(&value);
   return found != batched_.end() && found->second.contains(form);
@@ -61,8 +65,7 @@ std::vector<Dim> joined_dims(std::vector<Dim> first, const std::vector<Dim>& res
 
 Name Batcher::stack(const Value& value, const Forms& forms) {
   if (const auto rows = forms.find(Form::rows); rows != forms.end()) {
-    const bool is_single = sample_ != nullptr && sizes_.is_same(value, 0, *sample_, 0);
-    if (is_single) return w_.unsqueeze(rows->second, {1});
+    if (is_sample(value)) return w_.unsqueeze(rows->second, {1});
     const int64_t first = sizes_.dim(value, 0);
     return w_.reshape(rows->second, joined_dims({count_, first > 0 ? Dim(first) : Dim(-1)}, tail(value, 1, Form::rows)));
   }

@@ -51,8 +51,8 @@ class Linearizer {
 /// Writes at the end of a graph the cotangents of values from which linear nodes lead to others.
 class Transposer {
  public:
-  /// The linear nodes depend on inputs, each with the dims of a value that `before` knows. `unfolds`: see TransposeRow.
-  Transposer(Graph& graph, const Sizes::Like& sources, const Linearizer::Origins& origins, Sizes& before, bool unfolds = false);
+  /// The linear nodes depend on inputs, each with the dims of a value that `before` knows.
+  Transposer(Graph& graph, const Sizes::Like& sources, const Linearizer::Origins& origins, Sizes& before);
   void seed(const Value& value, const Name& cotangent) { accumulate(value, cotangent); }
   void run();
   /// "": zero.
@@ -69,7 +69,6 @@ class Transposer {
   Graph& graph_;
   Sizes sizes_;
   Writer w_;
-  bool unfolds_;
   std::unordered_set<const Value*> linear_;
   std::vector<Node*> nodes_;
   std::unordered_map<const Value*, Name> cotangents_;

@@ -205,67 +205,50 @@ Name spread(const TransposeRow& row, const Name& ct, const Name& weight, const W
 /// The gradient of a convolution's weight as a product: each window's elements as a column, by a convolution with unit windows.
 ///
 ///     [N, g, O/g, small] × [N, g, small, I/g × kernel] → [O, I/g, kernel …], summed over N
-Name unfolded(const TransposeRow& row, const Name& data, const Value& large, const Name& ct, const Value& small, const Window& window) {
-  Writer& w = row.w;
-  const int64_t channels = row.sizes.dim(large, 1), outputs = row.sizes.dim(small, 1);
-  if (channels < 0 || outputs < 0) row.refuse("the number of its channels is not known");
-  const int64_t taps = std::accumulate(window.kernel.begin(), window.kernel.end(), int64_t{1}, std::multiplies<>());
-  std::vector<int64_t> form{taps, 1}, repeats(window.kernel.size() + 2, 1), result{outputs, channels / window.group};
-  form.insert(form.end(), window.kernel.begin(), window.kernel.end());
-  result.insert(result.end(), window.kernel.begin(), window.kernel.end());
-  repeats.front() = channels;
-  const auto type = static_cast<int64_t>(row.type());
-  const Name unit = w.make("EyeLike", {w.make("ConstantOfShape", {w.integers({taps, taps})})}, {{"dtype", type}});
-  const Name windows = w.make("Tile", {w.make("Reshape", {unit, w.integers(form)}), w.integers(repeats)});
-  const Name columns = w.make("Conv", {data, windows},
-                              {{"strides", window.strides}, {"dilations", window.dilations}, {"pads", window.pads()}, {"group", channels}});
-  const auto grouped = [&](const Name& value, int64_t each) {
-    return w.make("Reshape", {value, w.integers({0, window.group, each / window.group, -1})});
-  };
-  const Name product = w.make("MatMul", {grouped(ct, outputs), w.transpose(grouped(columns, channels * taps), {0, 1, 3, 2})});
-  return w.make("Reshape", {w.reduce("ReduceSum", product, {0}, false), w.integers(result)});
-}
-
-/// The gradient of a convolution's weight: a convolution of the data with the cotangent as its weight, batch and channels exchanged.
 ///
-///     [I/g, g × N, large …] ∗ [O, N, small …] → [I/g, O, kernel …]
-Name correlated(const TransposeRow& row, const Name& data, const Value& large, const Name& ct, const Window& window) {
+/// All samples are one product where this moves fewer numbers than the products of each would have.
+Name weight_gradient(const TransposeRow& row, const Name& data, const Name& ct, const Value& small, const Window& window) {
   Writer& w = row.w;
-  const std::size_t rank = window.kernel.size() + 2;
-  std::vector<int64_t> exchange(rank);
-  std::iota(exchange.begin(), exchange.end(), 0);
-  std::swap(exchange[0], exchange[1]);
-  Name picture;
-  if (window.group == 1) {
-    picture = w.transpose(data, exchange);
-  } else {
-    const auto dim = [&](std::size_t axis) { return row.dim(large, axis); };
-    const int64_t channels = row.sizes.dim(large, 1);
-    if (channels < 0) row.refuse("the number of its channels is not known");
-    std::vector<Dim> grouped{dim(0), window.group, channels / window.group}, merged{channels / window.group, -1};
-    std::vector<int64_t> order{2, 1, 0};
-    for (std::size_t i = 2; i < rank; ++i) {
-      grouped.push_back(dim(i));
-      merged.push_back(dim(i));
-      order.push_back(static_cast<int64_t>(i) + 1);
-    }
-    picture = w.reshape(w.transpose(w.reshape(data, grouped), order), merged);
+  const int64_t group = window.group, outputs = row.size(1, 0), channels = row.size(1, 1) * group;
+  if (channels < 0 || outputs < 0) row.refuse("the number of its channels is not known");
+  const std::size_t axes = window.kernel.size();
+  const int64_t taps = std::accumulate(window.kernel.begin(), window.kernel.end(), int64_t{1}, std::multiplies<>());
+  int64_t places = 1;
+  for (std::size_t i = 0; i < axes; ++i) {
+    const int64_t size = row.sizes.dim(small, i + 2);
+    places = places < 0 || size < 0 ? -1 : places * size;
   }
-  const Name taps =
-      w.make("Conv", {picture, w.transpose(ct, exchange)},
-             {{"strides", window.dilations}, {"dilations", window.strides}, {"pads", window.pads()}, {"group", window.group}});
-  // Data that no window reaches would make further taps.
-  std::vector<int64_t> axes(window.kernel.size());
-  std::iota(axes.begin(), axes.end(), 2);
-  const bool is_exact = std::ranges::all_of(axes, [&](int64_t axis) {
-    const std::size_t i = as_size(axis) - 2;
-    const int64_t size = row.sizes.dim(large, i + 2);
-    return window.strides[i] == 1 || (size >= 0 && (size + window.begins[i] + window.ends[i] - window.reach(i)) % window.strides[i] == 0);
-  });
-  const Name cut =
-      is_exact ? taps
-               : w.make("Slice", {taps, w.integers(std::vector<int64_t>(axes.size(), 0)), w.integers(window.kernel), w.integers(axes)});
-  return w.transpose(cut, exchange);
+  const auto all_are = [](const std::vector<int64_t>& values, int64_t value) {
+    return std::ranges::all_of(values, [&](int64_t one) { return one == value; });
+  };
+  Name columns = data;
+  if (taps > 1 || !all_are(window.pads(), 0)) {
+    std::vector<int64_t> form{taps, 1}, repeats(axes + 2, 1);
+    form.insert(form.end(), window.kernel.begin(), window.kernel.end());
+    repeats.front() = channels;
+    const auto type = static_cast<int64_t>(row.type());
+    const Name unit = w.make("EyeLike", {w.make("ConstantOfShape", {w.integers({taps, taps})})}, {{"dtype", type}});
+    const Name windows = w.make("Tile", {w.make("Reshape", {unit, w.integers(form)}), w.integers(repeats)});
+    columns = w.make("Conv", {data, windows},
+                     {{"strides", window.strides}, {"dilations", window.dilations}, {"pads", window.pads()}, {"group", channels}});
+  } else if (!all_are(window.strides, 1)) {
+    std::vector<int64_t> last(axes);
+    std::iota(last.begin(), last.end(), 2);
+    columns = w.make("Slice", {data, w.integers(std::vector<int64_t>(axes, 0)), w.integers(std::vector<int64_t>(axes, INT64_MAX)),
+                               w.integers(last), w.integers(window.strides)});
+  }
+  std::vector<int64_t> result{outputs, channels / group};
+  result.insert(result.end(), window.kernel.begin(), window.kernel.end());
+  const int64_t rows_of_group = outputs / group, columns_of_group = channels / group * taps;
+  const auto grouped = [&](const Name& value, int64_t each) { return w.make("Reshape", {value, w.integers({0, group, each, -1})}); };
+  const Name left = grouped(ct, rows_of_group), right = grouped(columns, columns_of_group);
+  if (places > 0 && rows_of_group * columns_of_group > (rows_of_group + columns_of_group) * places) {
+    const Name all_left = w.make("Reshape", {w.transpose(left, {1, 2, 0, 3}), w.integers({group, rows_of_group, -1})});
+    const Name all_right = w.make("Reshape", {w.transpose(right, {1, 0, 3, 2}), w.integers({group, -1, columns_of_group})});
+    return w.make("Reshape", {w.make("MatMul", {all_left, all_right}), w.integers(result)});
+  }
+  const Name product = w.make("MatMul", {left, w.transpose(right, {0, 1, 3, 2})});
+  return w.make("Reshape", {w.reduce("ReduceSum", product, {0}, false), w.integers(result)});
 }
 
 /// The sum over all axes but that of the channels.
@@ -283,9 +266,7 @@ void conv(TransposeRow& row) {
     const Name turned = turned_about(row, row.ct(), row.x(1), window, x, y);
     row.give(turned.empty() ? spread(row, row.ct(), row.x(1), window, x) : turned, 0);
   }
-  if (row.is_linear(1)) {
-    row.give(row.unfolds ? unfolded(row, row.x(0), x, row.ct(), y, window) : correlated(row, row.x(0), x, row.ct(), window), 1);
-  }
+  if (row.is_linear(1)) row.give(weight_gradient(row, row.x(0), row.ct(), y, window), 1);
   if (row.is_linear(2)) row.give(per_channel_sum(row.w, row.ct(), row.rank(0)), 2);
 }
 
@@ -304,9 +285,7 @@ void conv_transpose(TransposeRow& row) {
                         {{"strides", window.strides}, {"dilations", window.dilations}, {"pads", window.pads()}, {"group", window.group}}),
              0);
   }
-  if (row.is_linear(1)) {
-    row.give(row.unfolds ? unfolded(row, row.ct(), y, row.x(0), x, window) : correlated(row, row.ct(), y, row.x(0), window), 1);
-  }
+  if (row.is_linear(1)) row.give(weight_gradient(row, row.ct(), row.x(0), x, window), 1);
   if (row.is_linear(2)) row.give(per_channel_sum(row.w, row.ct(), row.rank(0)), 2);
 }
 
