@@ -130,38 +130,41 @@ void where(LinearizeRow& row) {
   row.give(fits ? sum : row.expand_to(sum, row.y()));
 }
 
-/// torch.clamp: a tangent passes where the number is within both limits, limits included; a limit's tangent passes where it is taken.
-void clip(LinearizeRow& row) {
+/// The tangent of the larger or smaller of two; equal ones share it, as torch.maximum has it. "": zero.
+Name tangent_of_extreme(const LinearizeRow& row, const std::string& op, const std::array<Name, 2>& of, const std::array<Name, 2>& tangents) {
   Writer& w = row.w;
-  Name tangent = row.t(0);
-  const bool has_low = row.node.input(1) != nullptr, has_high = row.node.input(2) != nullptr;
-  if (row.t(1).empty() && row.t(2).empty()) return row.give(product(row, tangent, "Real(x == y)"));
-  if (has_low && (!tangent.empty() || !row.t(1).empty())) {
-    const Name zero = row.number(0);
-    tangent = w.make("Where", {row.formula("a < b"), row.t(1).empty() ? zero : row.t(1), tangent.empty() ? zero : tangent});
-  }
-  if (has_high && (!tangent.empty() || !row.t(2).empty())) {
-    const Name zero = row.number(0);
-    tangent = w.make("Where", {row.formula("a > c"), row.t(2).empty() ? zero : row.t(2), tangent.empty() ? zero : tangent});
-  }
-  row.give(tangent);
+  const auto real = [&](const std::string& comparison) { return w.cast(w.make(comparison, {of[0], of[1]}), row.type()); };
+  const std::string is_first = op == "Max" ? "Greater" : "Less";
+  const Name share = w.make("Mul", {row.number(0.5), w.add(real(is_first), real(is_first + "OrEqual"))});
+  const Name first = tangents[0].empty() ? Name() : w.make("Mul", {tangents[0], share});
+  return w.add(first, tangents[1].empty() ? Name() : w.make("Mul", {tangents[1], w.make("Sub", {row.number(1), share})}));
 }
 
-/// Max and Min of any number of operands, pair by pair; equal ones share the tangent as torch.maximum does.
+/// torch.clamp: by constant limits a tangent passes between them; else the smaller of the upper limit and the larger of the others.
+void clip(LinearizeRow& row) {
+  const bool has_low = row.node.input(1) != nullptr, has_high = row.node.input(2) != nullptr;
+  if (row.t(1).empty() && row.t(2).empty()) {
+    return row.give(has_low && has_high ? product(row, row.t(), "Real(And(a > b, a < c))")
+                    : has_low           ? product(row, row.t(), "Real(a > b)")
+                    : has_high          ? product(row, row.t(), "Real(a < c)")
+                                        : row.t());
+  }
+  Name most = row.x(0), tangent = row.t(0);
+  if (has_low) {
+    tangent = tangent_of_extreme(row, "Max", {most, row.x(1)}, {tangent, row.t(1)});
+    most = row.w.make("Max", {most, row.x(1)});
+  }
+  row.give(has_high ? tangent_of_extreme(row, "Min", {most, row.x(2)}, {tangent, row.t(2)}) : tangent);
+}
+
+/// Max and Min of any number of operands, pair by pair.
 void extremum(LinearizeRow& row) {
-  Writer& w = row.w;
   const std::string& op = row.node.op_type();
   const std::size_t count = row.node.inputs().size();
   Name most = row.x(0), tangent = row.t(0);
   for (std::size_t i = 1; i < count; ++i) {
-    const Name b = row.x(i), t = row.t(i);
-    const auto real = [&](const std::string& comparison) { return w.cast(w.make(comparison, {most, b}), row.type()); };
-    const std::string is_more = op == "Max" ? "Greater" : "Less";
-    const Name share = w.make("Mul", {row.number(0.5), w.add(real(is_more), real(is_more + "OrEqual"))});
-    const Name first = tangent.empty() ? tangent : w.make("Mul", {tangent, share});
-    const Name second = t.empty() ? t : w.make("Mul", {t, w.make("Sub", {row.number(1), share})});
-    tangent = w.add(first, second);
-    most = i + 1 == count ? row.y() : w.make(op, {most, b});
+    tangent = tangent_of_extreme(row, op, {most, row.x(i)}, {tangent, row.t(i)});
+    most = i + 1 == count ? row.y() : row.w.make(op, {most, row.x(i)});
   }
   row.give(tangent);
 }

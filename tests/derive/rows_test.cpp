@@ -58,6 +58,34 @@ TEST_P(DeriveRows, GradientsAreAdjoint) {
   EXPECT_NEAR(there, back, 1e-12 * (1 + scale));
 }
 
+/// The gradient of the sum of y = f(x) at chosen numbers.
+std::vector<double> slopes_at(const std::string& nodes, const std::vector<double>& numbers) {
+  const std::string count = std::to_string(numbers.size());
+  Derived back({"edges", "g (double[" + count + "] x) => (double y) { " + nodes + " y = ReduceSum <keepdims = 0> (f) }"}, Derivative::vjp);
+  Tensor at(DataType::float64, {std::ssize(numbers)});
+  std::ranges::copy(numbers, at.data<double>());
+  const Datum one = random_tensor(DataType::float64, {}, "one", 1, 1);
+  const Tensor made = contiguous(back.derived_at({{"y.cotangent", one}}, {{"x", Datum(std::move(at))}}).at(1).tensor);
+  return {made.data<double>(), made.data<double>() + made.element_count()};
+}
+
+TEST(DeriveEdges, CornersAndTiesAreThoseOfPyTorch) {
+  using testing::ElementsAre;
+  const std::string limits = "l = Constant <value = double {-1.0}> () h = Constant <value = double {1.0}> () ";
+  EXPECT_THAT(slopes_at("f = Relu (x)", {-1, 0, 1, INFINITY, -INFINITY, 5e-324}), ElementsAre(0, 0, 1, 1, 0, 1));
+  EXPECT_THAT(slopes_at("f = Abs (x)", {-1, 0, 1, -INFINITY}), ElementsAre(-1, 0, 1, -1));
+  EXPECT_THAT(slopes_at(limits + "f = Clip (x, l, h)", {-2, -1, 0, 1, INFINITY}), ElementsAre(0, 0, 1, 0, 0));
+  EXPECT_THAT(slopes_at(limits + "f = Clip (x, l)", {-2, -1, 0, 2}), ElementsAre(0, 0, 1, 1));
+  EXPECT_THAT(slopes_at(limits + "f = Max (x, h)", {0, 1, 2}), ElementsAre(0, 0.5, 1));
+  EXPECT_THAT(slopes_at("f = LeakyRelu <alpha = 0.5> (x)", {-INFINITY, -1, 0, 1}), ElementsAre(0.5, 0.5, 0.5, 1));
+  EXPECT_THAT(slopes_at("f = HardSwish (x)", {-INFINITY, -3, 0, 3, INFINITY}), ElementsAre(0, 0, 0.5, 1, 1));
+  EXPECT_THAT(slopes_at("f = HardSigmoid <alpha = 0.25> (x)", {-2, 0, 2, INFINITY}), ElementsAre(0, 0.25, 0, 0));
+  EXPECT_THAT(slopes_at("f = ReduceMax (x)", {1, 3, 3}), ElementsAre(0, 0.5, 0.5));
+  EXPECT_THAT(slopes_at("s = Constant <value_ints = [1, 1, 4]> () a = Reshape (x, s) f = MaxPool <kernel_shape = [2], strides = [2]> (a)",
+                        {2, 2, 1, 3}),
+              ElementsAre(1, 0, 0, 1));
+}
+
 /// The product of a Jacobian, with the batch in front of both or in full, with a direction; added to `sum`.
 void add_product(const Datum& jacobian, const Datum& direction, Tensor& sum) {
   const Tensor matrix = contiguous(jacobian.tensor), vector = contiguous(direction.tensor);

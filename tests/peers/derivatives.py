@@ -1,8 +1,10 @@
 """Derivatives as models against torch.func, one line per net and transform: in double precision by `relayout run --mode reference`, in f32 by
 relayout and ONNX Runtime, and what `relayout verify --derivative` finds by central differences.
-    cmake/dev bench derivatives [NET…] [--only TRANSFORM…] [--json FILE]
-An error is the largest difference of a transform's results over their largest number. `floor` is that of torch.func itself in f32. Exit 1: an error
-in double precision beyond 1e-10, one in f32 beyond ten floors, or a verdict that is not 0."""
+    cmake/dev bench derivatives [--operators|--times] [NET…] [--only TRANSFORM…] [--json FILE]
+--operators: each operator alone (derivative_operators.py); --times: processor time (derivative_times.py).
+An error is the largest difference of a transform's results over their largest number. `floor` is that of torch.func itself in f32. `adjoint` and
+`symmetric`: how far tangents and gradients, or two products with a Hessian, disagree. Exit 1: an error in double precision beyond 1e-10 (such
+a disagreement: 1e-12), one in f32 beyond ten floors, or a verdict that is not 0."""
 import argparse
 import json
 import pathlib
@@ -19,8 +21,9 @@ from truth import session
 
 NETS = ("resnet10", "mobilenet_v2", "mobilenet_v3", "shufflenet", "squeezenet", "densenet", "efficientnet", "unet", "detector", "segmenter", "speech",
         "convnext", "swin", "vit", "mixer", "encoder", "bert", "recurrent", "video", "generator", "tcn", "decoder", "pointnet", "tabular")
-TRANSFORMS = ("jvp", "vjp", "jacobian", "hvp", "hessian", "per-sample-gradients", "ensemble")
-MOST, FLOORS, LEAST_FLOOR, WEIGHTS = 1e-10, 10, 5e-7, 3
+AGREEMENTS = ("adjoint", "symmetric")  # of tangents with gradients, and of a Hessian with itself: in double precision alone
+TRANSFORMS = ("jvp", "vjp", "jacobian", "hvp", "hessian", "per-sample-gradients", "ensemble", *AGREEMENTS)
+MOST, MOST_APART, FLOORS, LEAST_FLOOR, WEIGHTS = 1e-10, 1e-12, 10, 5e-7, 3
 FIXED = {"sequence": 12}  # recurrent operators are differentiated where their length is constant
 
 
@@ -37,6 +40,8 @@ class Row:
 
     @property
     def is_right(self) -> bool:
+        if self.transform in AGREEMENTS:
+            return not self.note and self.double <= MOST_APART
         limit = FLOORS * max(self.floor or 0, LEAST_FLOOR)
         return not self.note and self.double <= MOST and self.single <= limit and self.onnxruntime <= limit and self.verified in (None, 0)
 
@@ -93,6 +98,7 @@ class Net:
         self.module.requires_grad_(False)
         self.random = numpy.random.default_rng(5)
         self.data = {one.name: example(one).numpy() for one in self.inputs}
+        self.data64 = {name: value.astype(float) if value.dtype.kind == "f" else value for name, value in self.data.items()}
         self.files = {kind: self.export(kind) for kind in ("float64", "float32")}
         self.real = [one.name for one in self.inputs if one.kind == "image"]
         self.weights = self.choose()
@@ -253,6 +259,12 @@ def ensemble(net: Net) -> Task:
     return task
 
 
+def products(a: list, b: list) -> tuple[float, float]:
+    """⟨a, b⟩, and the product of their lengths."""
+    lengths = [sum(float((one * one).sum()) for one in values) ** 0.5 for values in (a, b)]
+    return sum(float((one * other).sum()) for one, other in zip(a, b, strict=True)), lengths[0] * lengths[1]
+
+
 MAKERS = dict(zip(TRANSFORMS, (jvp, vjp, jacobian, hvp, hessian, per_sample_gradients, ensemble)))
 
 
@@ -300,9 +312,19 @@ class Bench:
         with numpy.load(out) as found:
             return [found[name] for name in outputs]
 
+    def agreement(self, net: Net, transform: str) -> float:
+        """⟨J t, c⟩ against ⟨t, Jᵀ c⟩, or ⟨H t, c⟩ against ⟨t, H c⟩, over the lengths."""
+        tasks = (jvp(net), vjp(net)) if transform == "adjoint" else (hvp(net), hvp(net))
+        found = [self.run(self.written(net, task, "float64"), net.data64 | task.feeds, task.outputs, "--mode", "reference") for task in tasks]
+        there, back = products(found[0], list(tasks[1].feeds.values())), products(found[1], list(tasks[0].feeds.values()))
+        return abs(there[0] - back[0]) / max(there[1], back[1])
+
     def measure(self, net: Net, transform: str) -> Row:
         row = Row(net.name, transform)
         try:
+            if transform in AGREEMENTS:
+                row.double = self.agreement(net, transform)
+                return row
             task = MAKERS[transform](net)
             expected = [one.detach().numpy() for one in task.expected("float64")]
             feeds = {kind: {name: value.astype(kind) if value.dtype.kind == "f" else value for name, value in (net.data | task.feeds).items()}
@@ -343,13 +365,15 @@ def main() -> int:
     parser.add_argument("--program", type=pathlib.Path, required=True)
     parser.add_argument("nets", nargs="*")
     parser.add_argument("--only", nargs="+")
+    parser.add_argument("--operators", action="store_true")
     parser.add_argument("--times", action="store_true")
     parser.add_argument("--json", type=pathlib.Path)
     arguments = parser.parse_args()
+    import derivative_operators
     import derivative_times
     import torch
 
-    kind = derivative_times if arguments.times else sys.modules[__name__]
+    kind = derivative_operators if arguments.operators else derivative_times if arguments.times else sys.modules[__name__]
     if unknown := set(arguments.only or ()) - set(kind.TRANSFORMS):
         parser.error(f"no transforms: {', '.join(sorted(unknown))}")
     torch.set_num_threads(1)
