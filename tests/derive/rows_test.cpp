@@ -188,6 +188,23 @@ TEST(DerivePerSample, SamplesMayLieAlongOtherAxes) {
       {"w", "v"});
 }
 
+TEST(DerivePerSample, LookUpsMayCountTheirOwnSamplesPlaces) {
+  // As masks of tokens are looked up: row n × M + m of [N × M, 4] for each n and m.
+  const auto net = [](const std::string& places) {
+    return RowCase{"looked_up",
+                   "g (double[N, M, 4] x, double[4, 2] w) => (double[N] l) { f = Flatten <axis = 2> (x) zero = Constant <value_int = 0> () "
+                   "one = Constant <value_int = 1> () first = Constant <value_ints = [1]> () n = Shape <start = 0, end = 1> (x) m = Shape "
+                   "<start = 1, end = 2> (x) r = Squeeze (n) s = Squeeze (m) samples = Range (zero, r, one) tokens = Range (zero, s, one) "
+                   "column = Unsqueeze (samples, first) begins = Mul (column, s) inside = Add (begins, tokens) " +
+                       places +
+                       " g = Gather (f, p) a = MatMul (g, w) axes = Constant <value_ints = [1, 2]> () l = ReduceSumSquare <keepdims = 0> "
+                       "(a, axes) }"};
+  };
+  expect_gradients_of_each(net("p = Identity (inside)"), {"w"});
+  const RowCase others = net("all = Mul (r, s) last = Sub (all, one) p = Sub (last, inside)");
+  EXPECT_THROW(Derived(others, {.what = Derivative::per_sample_gradients, .wrt = {"w"}, .of = {"l"}}), Error);
+}
+
 TEST(DerivePerSample, SamplesOutOfPlaceAreRefused) {
   // The first axis of [4, N] is no batch, and a softmax along the axis of samples mixes them.
   for (const char* nodes : {"s = Constant <value_ints = [4, -1]> () b = Reshape (a, s) z = Constant <value_ints = [0]> ()",
