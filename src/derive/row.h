@@ -129,6 +129,15 @@ struct Transpose {
 };
 [[nodiscard]] const Transpose* find_transpose(std::string_view op);
 
+/// An operator that others replace: writes these, and returns their outputs. Error{unsupported}: a form of it that has no such nodes.
+struct Open {
+  std::string_view op;
+  Names (*write)(const Row& row);
+};
+[[nodiscard]] Names attention(const Row& row);
+/// A recurrent operator, step by step.
+[[nodiscard]] Names unrolled(const Row& row);
+
 /// The rows of one family: a table for each file.
 using LinearizeRows = std::span<const Linearize>;
 [[nodiscard]] LinearizeRows elementwise_rows();

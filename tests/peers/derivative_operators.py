@@ -256,6 +256,19 @@ def recurrent():
         yield Case(op, call, [draw(4, 2, 3), *weights], {"hidden_size": 2} | ({"linear_before_reset": 1} if op == "GRU" else {}), outputs=2)
 
 
+def attention():
+    import torch
+
+    sdpa = torch.nn.functional.scaled_dot_product_attention
+    query, key, value = draw(2, 4, 5, 6), draw(2, 4, 3, 6), draw(2, 4, 3, 6)
+    mask = numpy.array([[1, 1, 1], [0, 1, 0], [1, 0, 1], [0, 0, 1], [1, 1, 0]], bool)
+    yield Case("Attention", sdpa, [query, key, value])
+    yield Case("Attention", lambda q, k, v: sdpa(q, k, v, attn_mask=torch.as_tensor(mask)), [query, key, value], fixed={3: mask}, form="mask")
+    yield Case("Attention", lambda q, k, v, m: sdpa(q, k, v, attn_mask=m, scale=0.75), [query, key, value, draw(5, 3)], {"scale": 0.75}, form="bias")
+    yield Case("Attention", lambda q, k, v: sdpa(q, k, v, is_causal=True), [query, draw(2, 4, 5, 6), draw(2, 4, 5, 6)], {"is_causal": 1}, form="causal")
+    yield Case("Attention", lambda q, k, v: sdpa(q, k, v, enable_gqa=True), [query, draw(2, 2, 3, 6), draw(2, 2, 3, 6)], form="groups")
+
+
 def model_of(case: Case):
     places = iter(range(len(case.values)))
     names, initializers = [], []
@@ -316,7 +329,7 @@ def measured(program, names, only, folder: pathlib.Path) -> list[Row]:
     from derivatives import Bench
 
     bench, rows = Bench(program, folder), []
-    for family in (elementwise, products, pools, movements, reductions, normalizations, recurrent):
+    for family in (elementwise, products, pools, movements, reductions, normalizations, recurrent, attention):
         for case in family():
             if not names or case.op in names:
                 rows += [measure(bench, case, transform) for transform in only]
