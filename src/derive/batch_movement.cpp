@@ -23,6 +23,12 @@ void along_axis(BatchRow& row) {
   row.give_all(operands, Form::stacked, {{"axis", static_cast<int64_t>(row.axis(kOtherwise)) + 1}});
 }
 
+/// Of a row of elements the same ones for all.
+void gather_elements(BatchRow& row) {
+  if (row.is_batched(1) || row.rank() != 1) return along_axis<0>(row);
+  row.give(row.w.make("Gather", {row.stacked(), row.own(1)}, {{"axis", int64_t{1}}}));
+}
+
 /// The same with further operands that say how much is taken.
 template <int64_t kOtherwise>
 void first_along_axis(BatchRow& row) {
@@ -274,7 +280,7 @@ constexpr auto kMovementBatches = std::to_array<Batch>({
     {"Expand", expand},
     {"Flatten", flatten},
     {"Gather", gather},
-    {"GatherElements", along_axis<0>},
+    {"GatherElements", gather_elements},
     {"GatherND", gather_nd},
     {"Hardmax", along_axis<-1>},
     {"LogSoftmax", along_axis<-1>},

@@ -16,15 +16,35 @@ from dataclasses import dataclass, replace
 import numpy
 import onnx
 import table
-from models import OPSET, architecture, example, shake
+from models import OPSET, Architecture, Input, architecture, example, shake
 from truth import session
 
 NETS = ("resnet10", "mobilenet_v2", "mobilenet_v3", "shufflenet", "squeezenet", "densenet", "efficientnet", "unet", "detector", "segmenter", "speech",
-        "convnext", "swin", "vit", "mixer", "encoder", "bert", "recurrent", "video", "generator", "tcn", "decoder", "pointnet", "tabular")
+        "convnext", "swin", "vit", "mixer", "encoder", "bert", "recurrent", "video", "generator", "tcn", "decoder", "pointnet", "tabular", "tutorial_mlp", "tutorial_cnn")
 AGREEMENTS = ("adjoint", "symmetric")  # of tangents with gradients, and of a Hessian with itself: in double precision alone
 TRANSFORMS = ("jvp", "vjp", "jacobian", "hvp", "hessian", "per-sample-gradients", "ensemble", *AGREEMENTS)
 MOST, MOST_APART, FLOORS, LEAST_FLOOR, WEIGHTS = 1e-10, 1e-12, 10, 5e-7, 3
-FIXED = {"sequence": 12}  # recurrent operators are differentiated where their length is constant
+FIXED = {"sequence": 12, "images": 64}  # recurrent operators are differentiated where their length is constant
+
+
+def tutorial_mlp():
+    """Of which torch.func's tutorial makes an ensemble of ten."""
+    from torch import nn
+
+    return nn.Sequential(nn.Flatten(), nn.Linear(784, 128), nn.ReLU(), nn.Linear(128, 128), nn.ReLU(), nn.Linear(128, 10))
+
+
+def tutorial_cnn():
+    """Whose gradients per sample torch.func's tutorial takes."""
+    from torch import nn
+
+    return nn.Sequential(nn.Conv2d(1, 32, 3), nn.ReLU(), nn.Conv2d(32, 64, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(9216, 128), nn.ReLU(),
+                         nn.Linear(128, 10), nn.LogSoftmax(1))
+
+
+def known(name: str) -> Architecture:
+    own = {"tutorial_mlp": tutorial_mlp, "tutorial_cnn": tutorial_cnn}
+    return Architecture(name, own[name], (Input("digit", "image", ("images", 1, 28, 28)),)) if name in own else architecture(name)
 
 
 @dataclass
@@ -245,8 +265,8 @@ def per_sample_gradients(net: Net) -> Task:
 
 
 def ensemble(net: Net) -> Task:
-    """The mean of three nets, which differ in these weights."""
-    parts = [{name: net.parameter(name) * (1 + 0.1 * i) for name in net.weights} for i in range(3)]
+    """The mean of three nets, or ten, which differ in these weights."""
+    parts = [{name: net.parameter(name) * (1 + 0.1 * i) for name in net.weights} for i in range(10 if net.name.startswith("tutorial") else 3)]
 
     def expected(kind):
         call, _ = net.function(net.weights, 0, kind)
@@ -347,7 +367,7 @@ def measured(program: pathlib.Path, names, only, folder: pathlib.Path) -> list[R
     rows = []
     bench = Bench(program, folder)
     for name in names:
-        net = Net(architecture(name), folder)
+        net = Net(known(name), folder)
         for transform in only:
             rows.append(bench.measure(net, transform))
             print(lines(rows[-1:])[1], flush=True)
