@@ -41,7 +41,8 @@ Name bias_of(const Row& row, const Name& key) {
   Name out;
   if (row.node.input(kMask) != nullptr) {
     const int64_t places = row.size(kKey, row.rank(kKey) - 2), width = row.size(kMask, row.rank(kMask) - 1);
-    if (row.node.input(kPastKey) == nullptr && places >= 0 && width >= 0 && places != width) row.refuse("a mask that is shorter than its keys");
+    if (row.node.input(kPastKey) == nullptr && places >= 0 && width >= 0 && places != width)
+      row.refuse("a mask that is shorter than its keys");
     const bool is_condition = row.sizes.type(row.present(kMask)) == DataType::boolean;
     out = is_condition ? w.make("Where", {row.x(kMask), row.number(0), closed}) : row.x(kMask);
   }

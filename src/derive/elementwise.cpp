@@ -131,7 +131,8 @@ void where(LinearizeRow& row) {
 }
 
 /// The tangent of the larger or smaller of two; equal ones share it, as torch.maximum has it. "": zero.
-Name tangent_of_extreme(const LinearizeRow& row, const std::string& op, const std::array<Name, 2>& of, const std::array<Name, 2>& tangents) {
+Name tangent_of_extreme(const LinearizeRow& row, const std::string& op, const std::array<Name, 2>& of,
+                        const std::array<Name, 2>& tangents) {
   Writer& w = row.w;
   const auto real = [&](const std::string& comparison) { return w.cast(w.make(comparison, {of[0], of[1]}), row.type()); };
   const std::string is_first = op == "Max" ? "Greater" : "Less";

@@ -56,7 +56,8 @@ layout::Shapes Sizes::assume(const Graph& graph, std::size_t inference, const Li
 }
 
 Sizes::Sizes(const Graph& graph, const Like& like, Sizes* before, bool is_small)
-    : is_small_(is_small || (before != nullptr && before->is_small_)), assumed_{assume(graph, 0, like, before), assume(graph, 1, like, before)} {
+    : is_small_(is_small || (before != nullptr && before->is_small_)),
+      assumed_{assume(graph, 0, like, before), assume(graph, 1, like, before)} {
   if (before == nullptr && !assumed_[0].misfit().empty()) {
     is_small_ = true;
     assumed_ = {assume(graph, 0, like, before), assume(graph, 1, like, before)};

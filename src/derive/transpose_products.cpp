@@ -148,8 +148,7 @@ Name turned_weight(const TransposeRow& row, const Name& weight, const Window& wi
   if (std::ranges::all_of(window.kernel, [](int64_t size) { return size == 1; })) return out;
   std::vector<int64_t> back(axes, -1), places(axes);
   std::iota(places.begin(), places.end(), 2);
-  return w.make("Slice",
-                {out, w.integers(back), w.integers(std::vector<int64_t>(axes, INT64_MIN)), w.integers(places), w.integers(back)});
+  return w.make("Slice", {out, w.integers(back), w.integers(std::vector<int64_t>(axes, INT64_MIN)), w.integers(places), w.integers(back)});
 }
 
 /// The transpose of a convolution as a convolution, of `ct` with zeros between its elements: runtimes convolve faster, above all single
@@ -210,8 +209,8 @@ Name by_phases(const TransposeRow& row, const Name& ct, const Name& weight, cons
   const Name back = w.integers({-1, -1}), whole = w.make("Reshape", {w.make("Pad", {weight, w.integers(behind)}), w.integers(split)});
   const Name turned = w.make("Slice", {whole, back, w.integers({INT64_MIN, INT64_MIN}), w.integers({2, 4}), back});
   const Name phases = w.make("Reshape", {w.transpose(turned, {1, 3, 5, 0, 2, 4}), w.integers(merged)});
-  const Name made = w.make("DepthToSpace", {w.make("Conv", {ct, phases}, {{"pads", pads}})},
-                           {{"blocksize", stride}, {"mode", std::string("CRD")}});
+  const Name made =
+      w.make("DepthToSpace", {w.make("Conv", {ct, phases}, {{"pads", pads}})}, {{"blocksize", stride}, {"mode", std::string("CRD")}});
   return w.make("Slice", {made, w.integers(begins), w.integers(ends), w.integers({2, 3})});
 }
 

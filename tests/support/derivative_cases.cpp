@@ -284,8 +284,8 @@ void add_attention(std::vector<RowCase>& out) {
   const auto add = [&](const std::string& name, const std::string& dims, const std::string& more, const std::string& attributes,
                        const std::string& given = "") {
     const std::string heads = dims.find("[N, 2") != std::string::npos ? "[N, 2, 5, 4]" : "[N, 5, 8]";
-    out.push_back({"Attention_" + name, "g (" + dims + more + ") => (double" + heads + " y) { y = Attention <" + attributes + "> (q, k, v" +
-                                            given + ") }"});
+    out.push_back({"Attention_" + name,
+                   "g (" + dims + more + ") => (double" + heads + " y) { y = Attention <" + attributes + "> (q, k, v" + given + ") }"});
   };
   const std::string of_heads = "double[N, 2, 5, 4] q, double[N, 2, 3, 4] k, double[N, 2, 3, 4] v";
   add("heads", of_heads, "", "scale = 0.5");
@@ -296,8 +296,9 @@ void add_attention(std::vector<RowCase>& out) {
   add("rows", "double[N, 5, 8] q, double[N, 3, 8] k, double[N, 3, 8] v", "", "q_num_heads = 2, kv_num_heads = 2");
   add("causal_past", of_heads, ", double[N, 2, 2, 4] pk, double[N, 2, 2, 4] pv", "is_causal = 1", ", , pk, pv");
   out.push_back({"Attention_closed",
-                 "g (" + of_heads + ") => (double[N, 2, 5, 4] y) { m = Constant <value = bool[5, 3] {1, 1, 1, 0, 0, 0, 1, 0, 1, 0, 1, 1, 1, 1, 0}> () "
-                 "y = Attention (q, k, v, m) }"});
+                 "g (" + of_heads +
+                     ") => (double[N, 2, 5, 4] y) { m = Constant <value = bool[5, 3] {1, 1, 1, 0, 0, 0, 1, 0, 1, 0, 1, 1, 1, 1, 0}> () "
+                     "y = Attention (q, k, v, m) }"});
 }
 
 void add_functions(std::vector<RowCase>& out) {
