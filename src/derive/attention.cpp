@@ -37,7 +37,7 @@ Name shared(const Row& row, std::size_t input, const Name& value, int64_t heads,
 /// What is added to the scores of query and key, 0 or −∞ where one must not see the other; empty where all may.
 Name bias_of(const Row& row, const Name& key) {
   Writer& w = row.w;
-  const Name closed = row.number(-INFINITY);
+  const Name closed = row.number(-HUGE_VAL);
   Name out;
   if (row.node.input(kMask) != nullptr) {
     const int64_t places = row.size(kKey, row.rank(kKey) - 2), width = row.size(kMask, row.rank(kMask) - 1);
@@ -88,7 +88,7 @@ Names attention(const Row& row) {
   Name bias = bias_of(row, key), is_closed;
   if (row.node.input(kMask) != nullptr) {
     // A query that sees no key: its result is 0.
-    is_closed = w.make("Equal", {w.reduce("ReduceMax", bias, {-1}), row.number(-INFINITY)});
+    is_closed = w.make("Equal", {w.reduce("ReduceMax", bias, {-1}), row.number(-HUGE_VAL)});
     bias = w.make("Where", {is_closed, row.number(0), bias});
   }
   const auto precision = static_cast<DataType>(row.attributes.integer("softmax_precision", static_cast<int64_t>(row.type())));
