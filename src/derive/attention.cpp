@@ -1,7 +1,6 @@
 // Writes attention as the products, the mask and the softmax of which it is made, which have derivatives.
 #include <cmath>
 
-#include "derive/linearizer.h"
 #include "derive/row.h"
 #include "derive/writer.h"
 #include "relayout/types.h"

@@ -6,9 +6,12 @@
 #include "base/interrupt.h"
 #include "base/numbers.h"
 #include "base/text.h"
+#include "derive/writer.h"
 #include "model/node.h"
 #include "model/walk.h"
 #include "ops/op.h"
+#include "relayout/error.h"
+#include "relayout/graph.h"
 
 namespace relayout::derive {
 

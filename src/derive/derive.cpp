@@ -3,10 +3,13 @@
 
 #include "base/text.h"
 #include "base/times.h"
+#include "derive/linearizer.h"
 #include "derive/transform.h"
+#include "derive/writer.h"
 #include "model/save.h"
 #include "model/walk.h"
 #include "passes/pass.h"
+#include "relayout/derive.h"
 #include "relayout/error.h"
 #include "relayout/graph.h"
 #include "relayout/pass_options.h"

@@ -2,6 +2,8 @@
 #include <cmath>
 
 #include "derive/row.h"
+#include "derive/writer.h"
+#include "relayout/graph.h"
 
 namespace relayout::derive {
 namespace {

@@ -5,6 +5,7 @@
 #include "derive/linearizer.h"
 #include "derive/row.h"
 #include "derive/sizes.h"
+#include "derive/writer.h"
 #include "model/functions.h"
 #include "model/model_builder.h"
 #include "model/node.h"

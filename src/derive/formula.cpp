@@ -3,6 +3,9 @@
 #include <cstdlib>
 
 #include "derive/row.h"
+#include "derive/writer.h"
+#include "relayout/error.h"
+#include "relayout/types.h"
 
 namespace relayout::derive {
 namespace {

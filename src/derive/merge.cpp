@@ -285,7 +285,8 @@ std::optional<TensorData> stacked_contents(const Models& models, const Value& va
 /// An output of all nets. Channels that only are summed up, or compared, stay where they are.
 Stack stack_of(Batcher& batch, const Value& value, const std::vector<Combine>& combine) {
   constexpr std::array kReductions = {Combine::mean, Combine::sum, Combine::max};
-  const bool is_reduced = std::ranges::all_of(combine, [&](Combine how) { return std::ranges::find(kReductions, how) != kReductions.end(); });
+  const bool is_reduced =
+      std::ranges::all_of(combine, [&](Combine how) { return std::ranges::find(kReductions, how) != kReductions.end(); });
   if (!is_reduced || !batch.has(value, Form::channels)) return {.name = batch.stacked(value)};
   std::vector<Dim> dims{0, batch.count(), -1};
   for (const Dim& dim : batch.tail(value, 2, Form::channels)) dims.push_back(dim);
@@ -353,14 +354,17 @@ void put_in_a_row(Model& first, Model& second, const std::string& prefix, const 
   Graph& graph = first.graph();
   GraftedNames bound;
   const auto inputs = plain_inputs(second);
-  for (const auto& [out, in] : links(first, second, options)) {
+  const auto check = [&](const std::string& out, const std::string& in) {
+    const std::string link = "--map " + quote(out + "=" + in) + ": ";
     const auto output = std::ranges::find(graph.outputs(), out, &Value::name);
     const auto input = std::ranges::find(inputs, in, &Value::name);
-    if (output == graph.outputs().end()) fail(ErrorKind::usage, "--map " + quote(out + "=" + in) + ": the first model has no such output");
-    if (input == inputs.end()) fail(ErrorKind::usage, "--map " + quote(out + "=" + in) + ": the second model has no such input");
-    if (!may_stand_for(**output, **input)) {
-      fail(ErrorKind::usage, "--map " + quote(out + "=" + in) + ": " + declared_of(**output) + " does not fit " + declared_of(**input));
-    }
+    if (output == graph.outputs().end()) fail(ErrorKind::usage, link + "the first model has no such output");
+    if (input == inputs.end()) fail(ErrorKind::usage, link + "the second model has no such input");
+    if (may_stand_for(**output, **input)) return;
+    fail(ErrorKind::usage, link + declared_of(**output) + " does not fit " + declared_of(**input));
+  };
+  for (const auto& [out, in] : links(first, second, options)) {
+    check(out, in);
     if (!bound.emplace(in, out).second) fail(ErrorKind::usage, "--map names input " + quote(in) + " twice");
   }
   for (const Value* input : inputs) {

@@ -1,11 +1,13 @@
 // Tells which dims of a graph's values are known, and which free dims are one and the same.
 #include "derive/sizes.h"
 
-#include "base/positions.h"
+#include "layout/graph_shapes.h"
 #include "layout/sizes.h"
 #include "ops/operands.h"
+#include "ops/partial_dims.h"
 #include "relayout/graph.h"
 #include "relayout/layout.h"
+#include "relayout/tensor.h"
 #include "relayout/types.h"
 
 namespace relayout::derive {

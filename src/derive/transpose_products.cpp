@@ -2,7 +2,6 @@
 // matrix.
 #include <numeric>
 
-#include "base/positions.h"
 #include "derive/row.h"
 #include "derive/writer.h"
 #include "ops/einsum.h"

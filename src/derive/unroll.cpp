@@ -2,7 +2,6 @@
 #include <cctype>
 
 #include "base/positions.h"
-#include "derive/linearizer.h"
 #include "derive/row.h"
 #include "derive/sizes.h"
 #include "derive/writer.h"
