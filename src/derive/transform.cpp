@@ -4,9 +4,11 @@
 #include <ranges>
 
 #include "base/text.h"
+#include "derive/linearizer.h"
 #include "derive/sizes.h"
 #include "derive/writer.h"
 #include "model/node.h"
+#include "relayout/derive.h"
 #include "relayout/error.h"
 #include "relayout/graph.h"
 #include "relayout/model.h"
