@@ -23,6 +23,12 @@ void along_axis(BatchRow& row) {
   row.give_all(operands, Form::stacked, {{"axis", static_cast<int64_t>(row.axis(kOtherwise)) + 1}});
 }
 
+/// Of a row of elements the same ones for all.
+void gather_elements(BatchRow& row) {
+  if (row.is_batched(1) || row.rank() != 1) return along_axis<0>(row);
+  row.give(row.w.make("Gather", {row.stacked(), row.own(1)}, {{"axis", int64_t{1}}}));
+}
+
 /// The same with further operands that say how much is taken.
 template <int64_t kOtherwise>
 void first_along_axis(BatchRow& row) {
@@ -41,10 +47,22 @@ Name shifted_axes(const BatchRow& row, std::size_t input, std::size_t rank) {
   return w.make("Where", {w.make("Less", {axes, w.integer(0)}), axes, w.make("Add", {axes, w.integer(1)})});
 }
 
+/// A sum or mean over the axis of a single sample, and others: samples that lie in rows are as they should be along it.
+bool reduce_samples(BatchRow& row, std::vector<int64_t> axes, int64_t keepdims) {
+  const bool is_sum = row.node.is("ReduceSum") || row.node.is("ReduceMean");
+  for (int64_t& axis : axes) axis = from_front(axis, static_cast<int64_t>(row.rank()));
+  if (!is_sum || keepdims != 0 || std::erase(axes, 0) == 0 || !row.has(0, Form::rows) || !row.batch.is_sample(row.present(0))) return false;
+  const Name rows = row.in(0, Form::rows);
+  row.give(axes.empty() ? rows : row.w.reduce(row.node.op_type(), rows, axes, false));
+  return true;
+}
+
 void reduce(BatchRow& row) {
   std::vector<int64_t> axes = row.attributes.integers("axes");
   const int64_t keepdims = row.attributes.integer("keepdims", 1);
   const auto rank = static_cast<int64_t>(row.rank());
+  const auto known = row.has_input(1) ? row.sizes.integers(row.present(1)) : axes;
+  if (known && reduce_samples(row, *known, keepdims)) return;
   if (row.has_input(1)) {
     const Name moved = shifted_axes(row, 1, row.rank());
     return row.give(row.w.make(row.node.op_type(), {row.stacked(), moved},
@@ -71,6 +89,9 @@ void transpose(BatchRow& row) {
   if (order.empty()) {
     order.resize(row.rank());
     std::iota(order.rbegin(), order.rend(), 0);
+  }
+  if (!order.empty() && order.front() == 0 && row.has(0, Form::rows)) {
+    return row.give(row.w.transpose(row.in(0, Form::rows), order), Form::rows);
   }
   std::vector<int64_t> moved{0};
   for (const int64_t axis : order) moved.push_back(axis + 1);
@@ -259,7 +280,7 @@ constexpr auto kMovementBatches = std::to_array<Batch>({
     {"Expand", expand},
     {"Flatten", flatten},
     {"Gather", gather},
-    {"GatherElements", along_axis<0>},
+    {"GatherElements", gather_elements},
     {"GatherND", gather_nd},
     {"Hardmax", along_axis<-1>},
     {"LogSoftmax", along_axis<-1>},

@@ -39,6 +39,10 @@ void matmul(BatchRow& row) {
   if (!row.is_batched(1) && rank_b == 2 && rank_a >= 2 && row.has(0, Form::rows)) {
     return row.give(row.like({row.in(0, Form::rows), row.own(1)}), Form::rows);
   }
+  const bool are_rows = row.has(0, Form::rows) && row.has(1, Form::rows) && rank_a == rank_b && rank_a > 2;
+  if (are_rows && row.sizes.is_same(row.present(0), 0, row.present(1), 0)) {
+    return row.give(row.like({row.in(0, Form::rows), row.in(1, Form::rows)}), Form::rows);
+  }
   const std::size_t rank = std::max({rank_a, rank_b, std::size_t{2}});
   const auto matrix = [&](std::size_t i, std::size_t own_rank) {
     if (own_rank != 1) return row.stacked_as(i, rank);

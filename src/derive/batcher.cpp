@@ -6,9 +6,12 @@
 #include "base/interrupt.h"
 #include "base/numbers.h"
 #include "base/text.h"
+#include "derive/writer.h"
 #include "model/node.h"
 #include "model/walk.h"
 #include "ops/op.h"
+#include "relayout/error.h"
+#include "relayout/graph.h"
 
 namespace relayout::derive {
 
@@ -20,6 +23,10 @@ void Batcher::seed_sample(const Value& value) {
 Name Batcher::same(const Value& value) const {
   const auto found = same_.find(&value);
   return found == same_.end() ? value.name() : found->second;
+}
+
+bool Batcher::is_sample(const Value& value) const {
+  return sample_ != nullptr && sizes_.is_same(value, 0, *sample_, 0);
 }
 
 bool Batcher::has(const Value& value, Form form) const {
@@ -61,8 +68,7 @@ std::vector<Dim> joined_dims(std::vector<Dim> first, const std::vector<Dim>& res
 
 Name Batcher::stack(const Value& value, const Forms& forms) {
   if (const auto rows = forms.find(Form::rows); rows != forms.end()) {
-    const bool is_single = sample_ != nullptr && sizes_.is_same(value, 0, *sample_, 0);
-    if (is_single) return w_.unsqueeze(rows->second, {1});
+    if (is_sample(value)) return w_.unsqueeze(rows->second, {1});
     const int64_t first = sizes_.dim(value, 0);
     return w_.reshape(rows->second, joined_dims({count_, first > 0 ? Dim(first) : Dim(-1)}, tail(value, 1, Form::rows)));
   }

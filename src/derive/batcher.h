@@ -39,6 +39,8 @@ class Batcher {
   [[nodiscard]] Name same(const Value& value) const;
   void set_same(const Value& value, const Name& name) { same_[&value] = name; }
   [[nodiscard]] bool is_batched(const Value& value) const { return batched_.contains(&value); }
+  /// Whether a value in rows has a single one for each of the batch.
+  [[nodiscard]] bool is_sample(const Value& value) const;
   [[nodiscard]] bool has(const Value& value, Form form) const;
   /// A batched value in a form.
   [[nodiscard]] Name in(const Value& value, Form form);

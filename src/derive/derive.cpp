@@ -3,23 +3,34 @@
 
 #include "base/text.h"
 #include "base/times.h"
+#include "derive/linearizer.h"
 #include "derive/transform.h"
+#include "derive/writer.h"
 #include "model/save.h"
 #include "model/walk.h"
 #include "passes/pass.h"
+#include "relayout/derive.h"
 #include "relayout/error.h"
 #include "relayout/graph.h"
 #include "relayout/pass_options.h"
 
 namespace relayout::derive {
 
-void simplify(Model& model) {
+namespace {
+
+void run_passes(Model& model, std::initializer_list<std::string_view> names) {
   std::vector<const passes::Pass*> chosen;
-  for (const std::string_view name : {"remove-unused", "remove-identity", "fold-constants"}) chosen.push_back(passes::find_pass(name));
+  for (const std::string_view name : names) chosen.push_back(passes::find_pass(name));
   passes::PassContext context;
   context.options.simplify = true;
   passes::run_passes(model, chosen, context);
-  passes::run_passes(model, std::array{chosen.front()}, context);
+}
+
+}  // namespace
+
+void simplify(Model& model) {
+  run_passes(model, {"remove-unused", "remove-identity", "fold-constants"});
+  run_passes(model, {"remove-unused"});
 }
 
 void transform(Model& model, Derivative what, const DeriveOptions& options, DeriveResult& result) {
@@ -30,6 +41,7 @@ void transform(Model& model, Derivative what, const DeriveOptions& options, Deri
 void add_derivative(Model& model, Derivative what, const DeriveOptions& options, DeriveResult& result) {
   raise_opset(model, kLeastOpset);
   enter_calls(model);
+  run_passes(model, {"inline-branches"});
   Transform run(model, what == Derivative::per_sample_gradients, options, result);
   using enum Derivative;
   switch (what) {

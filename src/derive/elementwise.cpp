@@ -2,11 +2,14 @@
 #include <cmath>
 
 #include "derive/row.h"
+#include "derive/writer.h"
+#include "relayout/graph.h"
 
 namespace relayout::derive {
 namespace {
 
-/// The derivative by each input. "1" and "-1" pass a tangent on; "0" is zero; "? c" passes it where c holds; "/ c" divides it.
+/// The derivative by each input. "1" and "-1" pass a tangent on; "0" is zero; "/ c" divides it. Conditions are numbers, 1 where they hold:
+/// ONNX Runtime takes several times as long for a Where.
 struct Derivatives {
   std::string_view op;
   std::array<std::string_view, 2> by;
@@ -31,20 +34,20 @@ constexpr auto kDerivatives = std::to_array<Derivatives>({
     {"Erf", {"1.1283791670955126 * Exp(-(x * x))"}},
     {"Exp", {"y"}},
     {"Floor", {"0"}},
-    {"HardSigmoid", {"Where(And(y > 0, y < 1), {alpha=0.2}, 0)"}},
-    {"HardSwish", {"Where(x <= -3, 0, Where(x < 3, x / 3 + 0.5, 1))"}},
-    {"LeakyRelu", {"Where(x > 0, 1, {alpha=0.01})"}},
+    {"HardSigmoid", {"{alpha=0.2} * Real(And(y > 0, y < 1))"}},
+    {"HardSwish", {"Real(And(x > -3, x < 3)) * (Max(Min(x, 3), -3) / 3 + 0.5) + Real(x >= 3)"}},
+    {"LeakyRelu", {"Real(x > 0) + Real(x <= 0) * {alpha=0.01}"}},
     {"Log", {"1 / x"}},
     {"Mish", {"Tanh(Softplus(x)) + x * Sigmoid(x) * (1 - Tanh(Softplus(x)) * Tanh(Softplus(x)))"}},
     {"Mul", {"b", "a"}},
     {"Neg", {"-1"}},
-    {"PRelu", {"Where(a > 0, 1, b)", "Where(a > 0, 0, a)"}},
+    {"PRelu", {"Real(a > 0) + Real(a <= 0) * b", "Where(a > 0, 0, a)"}},
     {"Reciprocal", {"-(y * y)"}},
-    {"Relu", {"Sign(y)"}},
+    {"Relu", {"Real(y)"}},
     {"Round", {"0"}},
     {"Selu",
      {"Where(x > 0, {gamma=1.05070102214813232421875}, y + {gamma=1.05070102214813232421875} * {alpha=1.67326319217681884765625})"}},
-    {"Shrink", {"? Abs(x) > {lambd=0.5}"}},
+    {"Shrink", {"Real(Abs(x) > {lambd=0.5})"}},
     {"Sigmoid", {"y * (1 - y)"}},
     {"Sign", {"0"}},
     {"Sin", {"Cos(x)"}},
@@ -56,7 +59,7 @@ constexpr auto kDerivatives = std::to_array<Derivatives>({
     {"Swish", {"Sigmoid({alpha=1} * x) + {alpha=1} * x * Sigmoid({alpha=1} * x) * (1 - Sigmoid({alpha=1} * x))"}},
     {"Tan", {"1 + y * y"}},
     {"Tanh", {"1 - y * y"}},
-    {"ThresholdedRelu", {"? x > {alpha=1}"}},
+    {"ThresholdedRelu", {"Real(x > {alpha=1})"}},
 });
 
 /// A tangent times a derivative.
@@ -64,8 +67,6 @@ Name product(const LinearizeRow& row, const Name& tangent, std::string_view deri
   if (tangent.empty() || derivative == "0") return {};
   if (derivative == "1") return tangent;
   if (derivative == "-1") return row.w.negative(tangent);
-  // A product, as ONNX Runtime takes several times as long for a Where.
-  if (derivative.starts_with("? ")) return row.w.make("Mul", {tangent, row.w.cast(row.formula(derivative.substr(2)), row.type())});
   if (derivative.starts_with("/ ")) return row.w.make("Div", {tangent, row.formula(derivative.substr(2))});
   return row.w.make("Mul", {tangent, row.formula(derivative)});
 }
@@ -131,37 +132,42 @@ void where(LinearizeRow& row) {
   row.give(fits ? sum : row.expand_to(sum, row.y()));
 }
 
-/// torch.clamp: a tangent passes where the number is within both limits, limits included; a limit's tangent passes where it is taken.
-void clip(LinearizeRow& row) {
+/// The tangent of the larger or smaller of two; equal ones share it, as torch.maximum has it. "": zero.
+Name tangent_of_extreme(const LinearizeRow& row, const std::string& op, const std::array<Name, 2>& of,
+                        const std::array<Name, 2>& tangents) {
   Writer& w = row.w;
-  Name tangent = row.t(0);
-  const bool has_low = row.node.input(1) != nullptr, has_high = row.node.input(2) != nullptr;
-  if (row.t(1).empty() && row.t(2).empty()) return row.give(product(row, tangent, "? x == y"));
-  if (has_low && (!tangent.empty() || !row.t(1).empty())) {
-    const Name zero = row.number(0);
-    tangent = w.make("Where", {row.formula("a < b"), row.t(1).empty() ? zero : row.t(1), tangent.empty() ? zero : tangent});
-  }
-  if (has_high && (!tangent.empty() || !row.t(2).empty())) {
-    const Name zero = row.number(0);
-    tangent = w.make("Where", {row.formula("a > c"), row.t(2).empty() ? zero : row.t(2), tangent.empty() ? zero : tangent});
-  }
-  row.give(tangent);
+  const auto real = [&](const std::string& comparison) { return w.cast(w.make(comparison, {of[0], of[1]}), row.type()); };
+  const std::string is_first = op == "Max" ? "Greater" : "Less";
+  const Name share = w.make("Mul", {row.number(0.5), w.add(real(is_first), real(is_first + "OrEqual"))});
+  const Name first = tangents[0].empty() ? Name() : w.make("Mul", {tangents[0], share});
+  return w.add(first, tangents[1].empty() ? Name() : w.make("Mul", {tangents[1], w.make("Sub", {row.number(1), share})}));
 }
 
-/// Max and Min of any number of operands, pair by pair; equal ones share the tangent as torch.maximum does.
+/// torch.clamp: by constant limits a tangent passes between them; else the smaller of the upper limit and the larger of the others.
+void clip(LinearizeRow& row) {
+  const bool has_low = row.node.input(1) != nullptr, has_high = row.node.input(2) != nullptr;
+  if (row.t(1).empty() && row.t(2).empty()) {
+    return row.give(has_low && has_high ? product(row, row.t(), "Real(And(a > b, a < c))")
+                    : has_low           ? product(row, row.t(), "Real(a > b)")
+                    : has_high          ? product(row, row.t(), "Real(a < c)")
+                                        : row.t());
+  }
+  Name most = row.x(0), tangent = row.t(0);
+  if (has_low) {
+    tangent = tangent_of_extreme(row, "Max", {most, row.x(1)}, {tangent, row.t(1)});
+    most = row.w.make("Max", {most, row.x(1)});
+  }
+  row.give(has_high ? tangent_of_extreme(row, "Min", {most, row.x(2)}, {tangent, row.t(2)}) : tangent);
+}
+
+/// Max and Min of any number of operands, pair by pair.
 void extremum(LinearizeRow& row) {
-  Writer& w = row.w;
   const std::string& op = row.node.op_type();
   const std::size_t count = row.node.inputs().size();
   Name most = row.x(0), tangent = row.t(0);
   for (std::size_t i = 1; i < count; ++i) {
-    const Name b = row.x(i), t = row.t(i), zero = row.number(0), one = row.number(1);
-    const Name share = w.make("Where", {w.make("Equal", {most, b}), row.number(0.5),
-                                        w.make("Where", {w.make(op == "Max" ? "Greater" : "Less", {most, b}), one, zero})});
-    const Name first = tangent.empty() ? tangent : w.make("Mul", {tangent, share});
-    const Name second = t.empty() ? t : w.make("Mul", {t, w.make("Sub", {one, share})});
-    tangent = w.add(first, second);
-    most = i + 1 == count ? row.y() : w.make(op, {most, b});
+    tangent = tangent_of_extreme(row, op, {most, row.x(i)}, {tangent, row.t(i)});
+    most = i + 1 == count ? row.y() : row.w.make(op, {most, row.x(i)});
   }
   row.give(tangent);
 }

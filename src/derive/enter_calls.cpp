@@ -5,6 +5,7 @@
 #include "derive/linearizer.h"
 #include "derive/row.h"
 #include "derive/sizes.h"
+#include "derive/writer.h"
 #include "model/functions.h"
 #include "model/model_builder.h"
 #include "model/node.h"
@@ -87,16 +88,33 @@ void expand_standard(Node& node, Sizes& sizes) {
   expand(node, graph, message);
 }
 
-constexpr std::array<std::string_view, 3> kRecurrent = {"GRU", "LSTM", "RNN"};
+constexpr std::array<Open, 4> kOpen = {{{"Attention", attention}, {"GRU", unrolled}, {"LSTM", unrolled}, {"RNN", unrolled}}};
 
-bool is_recurrent(std::string_view op) {
-  return std::ranges::find(kRecurrent, op) != kRecurrent.end();
+const Open* find_open(std::string_view op) {
+  const auto* const found = std::ranges::find(kOpen, op, &Open::op);
+  return found == kOpen.end() ? nullptr : found;
+}
+
+void open(Node& node, const Open& entry, Sizes& sizes) {
+  Graph& graph = node.graph();
+  Writer w(graph);
+  w.stand_before(graph.position_of(node));
+  w.name_after(first_output(node)->name() + ".steps");
+  const Names made = entry.write(Row(node, sizes, w));
+  for (std::size_t i = 0; i < node.outputs().size() && i < made.size(); ++i) {
+    Value* const output = node.output(i);
+    if (output == nullptr) continue;
+    const std::string name = output->name();
+    (void)graph.detach(*output, graph.model().unique_name(name + ".called"));
+    w.make_named(made[i], name);
+  }
+  graph.erase(node);
 }
 
 }  // namespace
 
 bool is_opened(std::string_view op) {
-  return is_recurrent(op) || std::ranges::find(kFunctions, op) != kFunctions.end();
+  return find_open(op) != nullptr || std::ranges::find(kFunctions, op) != kFunctions.end();
 }
 
 void open_nodes(Graph& graph, const std::vector<const Value*>& wrt, const std::vector<const Value*>& of) {
@@ -115,7 +133,8 @@ void open_nodes(Graph& graph, const std::vector<const Value*>& wrt, const std::v
     Sizes sizes(graph);
     for (Node* node : between) {
       if (!node->domain().empty() || !is_opened(node->op_type())) continue;
-      is_recurrent(node->op_type()) ? unroll(*node, sizes) : expand_standard(*node, sizes);
+      const Open* const entry = find_open(node->op_type());
+      entry != nullptr ? open(*node, *entry, sizes) : expand_standard(*node, sizes);
       has_changed = true;
     }
   }

@@ -3,6 +3,9 @@
 #include <cstdlib>
 
 #include "derive/row.h"
+#include "derive/writer.h"
+#include "relayout/error.h"
+#include "relayout/types.h"
 
 namespace relayout::derive {
 namespace {
@@ -93,6 +96,8 @@ class FormulaParser {
     do operands.push_back(comparison());
     while (take(","));
     expect(")");
+    // 1 for what is true, or not 0.
+    if (op == "Real") return scope_.w.cast(scope_.w.cast(operands.front(), DataType::boolean), scope_.type);
     return scope_.w.make(op, operands);
   }
 

@@ -51,8 +51,8 @@ class Linearizer {
 /// Writes at the end of a graph the cotangents of values from which linear nodes lead to others.
 class Transposer {
  public:
-  /// The linear nodes depend on inputs, each with the dims of a value that `before` knows. `unfolds`: see TransposeRow.
-  Transposer(Graph& graph, const Sizes::Like& sources, const Linearizer::Origins& origins, Sizes& before, bool unfolds = false);
+  /// The linear nodes depend on inputs, each with the dims of a value that `before` knows.
+  Transposer(Graph& graph, const Sizes::Like& sources, const Linearizer::Origins& origins, Sizes& before);
   void seed(const Value& value, const Name& cotangent) { accumulate(value, cotangent); }
   void run();
   /// "": zero.
@@ -69,7 +69,6 @@ class Transposer {
   Graph& graph_;
   Sizes sizes_;
   Writer w_;
-  bool unfolds_;
   std::unordered_set<const Value*> linear_;
   std::vector<Node*> nodes_;
   std::unordered_map<const Value*, Name> cotangents_;
@@ -82,8 +81,6 @@ void enter_calls(Model& model, bool enters_compositions = true);
 /// Replaces nodes without a derivative of their own that lie between these values: functions of standard operators by their nodes, and
 /// recurrent operators of a constant length by those of all steps. Error{unsupported}: a recurrent operator of another form.
 void open_nodes(Graph& graph, const std::vector<const Value*>& wrt, const std::vector<const Value*>& of);
-/// Writes a recurrent operator step by step. Error{unsupported}: a form of it that has no such nodes.
-void unroll(Node& node, Sizes& sizes);
 /// A new input of the main graph. The name must be free.
 Value& add_graph_input(Model& model, const std::string& name, const onnx::TypeProto& type);
 

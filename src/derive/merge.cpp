@@ -68,11 +68,17 @@ void check_interfaces(const Model& a, const Model& b) {
   check("output", a.graph().outputs(), b.graph().outputs());
 }
 
-/// What several tensors of equal dims become: given one by one, or along a first axis.
+/// Tensors of equal dims along an axis of one.
+struct Stack {
+  Name name;
+  int64_t axis = 0;
+};
+
+/// What several tensors of equal dims become: given one by one, or in a stack.
 class Combiner {
  public:
   Combiner(Writer& w, Names parts) : w_(w), parts_(std::move(parts)) {}
-  Combiner(Writer& w, Name stacked) : w_(w), stacked_(std::move(stacked)) {}
+  Combiner(Writer& w, Stack stack) : w_(w), stacked_(std::move(stack.name)), axis_(stack.axis) {}
 
   Name result(Combine how) {
     using enum Combine;
@@ -80,9 +86,9 @@ class Combiner {
       case mean:
         return mean_of(parts_, stacked_);
       case sum:
-        return parts_.empty() ? w_.reduce("ReduceSum", stacked_, {0}, false) : w_.make("Sum", parts_);
+        return parts_.empty() ? w_.reduce("ReduceSum", stacked_, {axis_}, false) : w_.make("Sum", parts_);
       case max:
-        return parts_.empty() ? w_.reduce("ReduceMax", stacked_, {0}, false) : w_.make("Max", parts_);
+        return parts_.empty() ? w_.reduce("ReduceMax", stacked_, {axis_}, false) : w_.make("Max", parts_);
       case stack:
         return stacked();
       case vote:
@@ -97,7 +103,7 @@ class Combiner {
 
  private:
   Name mean_of(const Names& parts, const Name& stacked) {
-    return parts.empty() ? w_.reduce("ReduceMean", stacked, {0}, false) : w_.make("Mean", parts);
+    return parts.empty() ? w_.reduce("ReduceMean", stacked, {axis_}, false) : w_.make("Mean", parts);
   }
 
   Name stacked() {
@@ -131,6 +137,7 @@ class Combiner {
   Writer& w_;
   Names parts_;
   Name stacked_;
+  int64_t axis_ = 0;
 };
 
 std::string_view suffix_of(Combine how) {
@@ -275,6 +282,17 @@ std::optional<TensorData> stacked_contents(const Models& models, const Value& va
   return TensorData(first.type(), std::move(dims), Bytes::owned(std::move(all)));
 }
 
+/// An output of all nets. Channels that only are summed up, or compared, stay where they are.
+Stack stack_of(Batcher& batch, const Value& value, const std::vector<Combine>& combine) {
+  constexpr std::array kReductions = {Combine::mean, Combine::sum, Combine::max};
+  const bool is_reduced =
+      std::ranges::all_of(combine, [&](Combine how) { return std::ranges::find(kReductions, how) != kReductions.end(); });
+  if (!is_reduced || !batch.has(value, Form::channels)) return {.name = batch.stacked(value)};
+  std::vector<Dim> dims{0, batch.count(), -1};
+  for (const Dim& dim : batch.tail(value, 2, Form::channels)) dims.push_back(dim);
+  return {.name = batch.writer().reshape(batch.in(value, Form::channels), dims), .axis = 1};
+}
+
 /// One net with the weights of all; the difference, if they are not of equal structure.
 std::string stack_weights(Models& models, const std::string& prefix, const ModelMergeOptions& options) {
   Model& all = *models.front();
@@ -303,11 +321,11 @@ std::string stack_weights(Models& models, const std::string& prefix, const Model
     batch.seed(*value, Form::stacked, stacked.name());
   }
   batch.run(wanted);
-  Names stacked;
-  for (const Value* value : wanted) stacked.push_back(batch.stacked(*value));
+  std::vector<Stack> stacked;
+  for (const Value* value : wanted) stacked.push_back(stack_of(batch, *value, options.combine));
   const Names own = outputs.move(prefix);
   for (std::size_t i = 0; i < wanted.size(); ++i) {
-    if (!stacked[i].empty()) {
+    if (!stacked[i].name.empty()) {
       outputs.give(i, stacked[i]);
     } else {
       outputs.give(i, Names(models.size(), own[i]));
@@ -336,14 +354,17 @@ void put_in_a_row(Model& first, Model& second, const std::string& prefix, const 
   Graph& graph = first.graph();
   GraftedNames bound;
   const auto inputs = plain_inputs(second);
-  for (const auto& [out, in] : links(first, second, options)) {
+  const auto check = [&](const std::string& out, const std::string& in) {
+    const std::string link = "--map " + quote(out + "=" + in) + ": ";
     const auto output = std::ranges::find(graph.outputs(), out, &Value::name);
     const auto input = std::ranges::find(inputs, in, &Value::name);
-    if (output == graph.outputs().end()) fail(ErrorKind::usage, "--map " + quote(out + "=" + in) + ": the first model has no such output");
-    if (input == inputs.end()) fail(ErrorKind::usage, "--map " + quote(out + "=" + in) + ": the second model has no such input");
-    if (!may_stand_for(**output, **input)) {
-      fail(ErrorKind::usage, "--map " + quote(out + "=" + in) + ": " + declared_of(**output) + " does not fit " + declared_of(**input));
-    }
+    if (output == graph.outputs().end()) fail(ErrorKind::usage, link + "the first model has no such output");
+    if (input == inputs.end()) fail(ErrorKind::usage, link + "the second model has no such input");
+    if (may_stand_for(**output, **input)) return;
+    fail(ErrorKind::usage, link + declared_of(**output) + " does not fit " + declared_of(**input));
+  };
+  for (const auto& [out, in] : links(first, second, options)) {
+    check(out, in);
     if (!bound.emplace(in, out).second) fail(ErrorKind::usage, "--map names input " + quote(in) + " twice");
   }
   for (const Value* input : inputs) {

@@ -72,7 +72,7 @@ void Transform::per_sample_gradients() {
   Sizes::Like sources;
   for (std::size_t i = 0; i < wrt_.size(); ++i) sources.emplace_back(tangents[i], wrt_[i]);
   const Linearizer::Origins origins = linear_->origins();
-  Transposer transposer(graph_, sources, origins, *sizes_, true);
+  Transposer transposer(graph_, sources, origins, *sizes_);
   const Samples linear(graph_, transposer.sizes(), data, origins);
   const Name tangent = linear_->tangent(loss);
   transposer.writer().name_after(loss.name() + ".ones");

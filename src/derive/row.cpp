@@ -170,7 +170,7 @@ constexpr std::array<Refusal, 5> kRefusals = {{
      " ConcatFromSequence Optional OptionalGetElement OptionalHasElement SequenceAt SequenceConstruct SequenceEmpty SequenceErase "
      "SequenceInsert SequenceLength SplitToSequence "},
     {"its derivative is not written",
-     " AffineGrid Attention BitCast CausalConvWithState Col2Im Compress CumProd DFT DeformConv Det GlobalLpPool GridSample Hardmax "
+     " AffineGrid BitCast CausalConvWithState Col2Im Compress CumProd DFT DeformConv Det GlobalLpPool GridSample Hardmax "
      "LinearAttention LpPool MaxRoiPool MaxUnpool OneHot Range ReduceProd RoiAlign RotaryEmbedding STFT Scatter SwiGLU TensorScatter "
      "Unique "
      "Upsample "},

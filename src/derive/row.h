@@ -89,10 +89,8 @@ class TransposeRow : public Row {
  public:
   using CotangentOf = std::function<Name(const Value&)>;
   using IsLinear = std::function<bool(const Value&)>;
-  TransposeRow(const Node& node, Sizes& sizes, Writer& writer, const CotangentOf& cotangent_of, const IsLinear& is_linear, bool unfolds)
-      : Row(node, sizes, writer), unfolds(unfolds), cotangent_of_(cotangent_of), is_linear_(is_linear), given_(node.inputs().size()) {}
-  /// Gradients of convolutions' weights are to be products of unfolded windows, which can be batched over samples.
-  const bool unfolds;
+  TransposeRow(const Node& node, Sizes& sizes, Writer& writer, const CotangentOf& cotangent_of, const IsLinear& is_linear)
+      : Row(node, sizes, writer), cotangent_of_(cotangent_of), is_linear_(is_linear), given_(node.inputs().size()) {}
   [[nodiscard]] Name ct(std::size_t output = 0) const {
     return node.output(output) == nullptr ? Name() : cotangent_of_(*node.output(output));
   }
@@ -130,6 +128,15 @@ struct Transpose {
   void (*write)(TransposeRow& row);
 };
 [[nodiscard]] const Transpose* find_transpose(std::string_view op);
+
+/// An operator that others replace: writes these, and returns their outputs. Error{unsupported}: a form of it that has no such nodes.
+struct Open {
+  std::string_view op;
+  Names (*write)(const Row& row);
+};
+[[nodiscard]] Names attention(const Row& row);
+/// A recurrent operator, step by step.
+[[nodiscard]] Names unrolled(const Row& row);
 
 /// The rows of one family: a table for each file.
 using LinearizeRows = std::span<const Linearize>;

@@ -266,8 +266,34 @@ Samples::Place Samples::after_gather(const Node& node) {
   const Place data = place(node.input(0)), indices = place(node.input(1));
   if (!axis || (data && indices)) return std::nullopt;
   if (indices) return *axis + *indices;
-  if (*data == *axis) return std::nullopt;
+  if (*data == *axis) return after_lookup(node, *axis);
   return *data < *axis ? *data : *data + rank(node.input(1)) - 1;
+}
+
+/// A look-up along the axis of samples, one block of places after the other, by indices that follow from sizes: an axis of these that
+/// counts samples, each with indices of its own block. As with sizes, two examples decide.
+Samples::Place Samples::after_lookup(const Node& node, std::size_t axis) {
+  const Value& data = *node.input(0);
+  const Value& indices = *node.input(1);
+  if (places_.at(&data).rounds != Rounds{1, 1}) return std::nullopt;
+  if (!small_) small_.emplace(node.graph(), Sizes::Like(), nullptr, true);
+  const auto keeps = [&](std::size_t own, std::size_t inference) {
+    const Dims* const dims = small_->assumed_dims(indices, inference);
+    const Dims* const from = small_->assumed_dims(data, inference);
+    const Dims* const batch = small_->assumed_dims(*first_, inference);
+    const auto values = small_->assumed_integers(indices, inference);
+    if (dims == nullptr || from == nullptr || batch == nullptr || !values || (*dims)[own] != batch->front()) return false;
+    const int64_t block = (*from)[axis] / batch->front(), run = product_before(*dims, dims->size()) / product_before(*dims, own + 1);
+    for (std::size_t i = 0; i < values->size(); ++i) {
+      const int64_t sample = static_cast<int64_t>(i) / run % batch->front();
+      if ((*values)[i] < 0 || (*values)[i] / block != sample) return false;
+    }
+    return true;
+  };
+  for (std::size_t own = 0; own < rank(&indices); ++own) {
+    if (keeps(own, 0) && keeps(own, 1)) return axis + own;
+  }
+  return std::nullopt;
 }
 
 Samples::Place Samples::after_movement(const Node& node, std::size_t from) {

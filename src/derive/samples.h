@@ -55,6 +55,7 @@ class Samples {
   [[nodiscard]] Place after_gemm(const Node& node);
   [[nodiscard]] Place after_einsum(const Node& node);
   [[nodiscard]] Place after_gather(const Node& node);
+  [[nodiscard]] Place after_lookup(const Node& node, std::size_t axis);
   [[nodiscard]] Place after_movement(const Node& node, std::size_t from);
   [[nodiscard]] Place after_reduction(const Node& node, std::size_t from);
   /// Whether inputs from `begin` on are the same for all samples.
@@ -62,6 +63,7 @@ class Samples {
   [[nodiscard]] bool avoids(const Value* axes, std::size_t rank, std::size_t axis);
 
   Sizes& sizes_;
+  std::optional<Sizes> small_;  ///< made when contents are asked for
   const Value* first_;
   std::unordered_map<const Value*, Apart> places_;  ///< of all that depends on samples
 };

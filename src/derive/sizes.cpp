@@ -1,11 +1,13 @@
 // Tells which dims of a graph's values are known, and which free dims are one and the same.
 #include "derive/sizes.h"
 
-#include "base/positions.h"
+#include "layout/graph_shapes.h"
 #include "layout/sizes.h"
 #include "ops/operands.h"
+#include "ops/partial_dims.h"
 #include "relayout/graph.h"
 #include "relayout/layout.h"
+#include "relayout/tensor.h"
 #include "relayout/types.h"
 
 namespace relayout::derive {
@@ -16,7 +18,7 @@ namespace {
 ShapeOptions assumed_sizes(const Graph& graph, std::size_t inference, bool is_small) {
   using Choices = std::array<std::array<int64_t, 6>, 2>;
   constexpr Choices kLarge = {{{1009, 1511, 2003, 2503, 3001, 3511}, {1277, 1801, 2309, 2801, 3307, 3803}}};
-  constexpr Choices kSmall = {{{11, 13, 17, 19, 23, 29}, {31, 37, 41, 43, 47, 53}}};
+  constexpr Choices kSmall = {{{11, 13, 17, 19, 23, 29}, {29, 31, 37, 41, 43, 47}}};
   const Choices& choices = is_small ? kSmall : kLarge;
   ShapeOptions out;
   const std::map<std::string, int64_t> images = layout::image_sizes(graph);
@@ -55,8 +57,9 @@ layout::Shapes Sizes::assume(const Graph& graph, std::size_t inference, const Li
   return layout::Shapes(graph, sizes);
 }
 
-Sizes::Sizes(const Graph& graph, const Like& like, Sizes* before)
-    : is_small_(before != nullptr && before->is_small_), assumed_{assume(graph, 0, like, before), assume(graph, 1, like, before)} {
+Sizes::Sizes(const Graph& graph, const Like& like, Sizes* before, bool is_small)
+    : is_small_(is_small || (before != nullptr && before->is_small_)),
+      assumed_{assume(graph, 0, like, before), assume(graph, 1, like, before)} {
   if (before == nullptr && !assumed_[0].misfit().empty()) {
     is_small_ = true;
     assumed_ = {assume(graph, 0, like, before), assume(graph, 1, like, before)};
@@ -75,6 +78,13 @@ bool Sizes::bounds_dims(const Node& node) {
     if ((*dims)[i] < 0 && usual_dim(*out, i) >= 0) return true;
   }
   return !dims;
+}
+
+std::optional<std::vector<int64_t>> Sizes::assumed_integers(const Value& value, std::size_t inference) {
+  const auto known = assumed_.at(inference).known(value);
+  if (!known || !known->has_contents || known->info.type != DataType::int64) return std::nullopt;
+  const Tensor all = contiguous(known->datum.tensor);
+  return std::vector<int64_t>(all.data<int64_t>(), all.data<int64_t>() + all.element_count());
 }
 
 DataType Sizes::type(const Value& value) {

@@ -24,9 +24,12 @@ class Sizes {
  public:
   /// Inputs that have, in every run, the dims of values of an earlier form of the graph.
   using Like = std::vector<std::pair<const Value*, const Value*>>;
-  explicit Sizes(const Graph& graph, const Like& like = {}, Sizes* before = nullptr);
+  /// `is_small`: the inferences follow the contents of larger tensors too.
+  explicit Sizes(const Graph& graph, const Like& like = {}, Sizes* before = nullptr, bool is_small = false);
   /// The dims in one of the two inferences; nullptr: not known.
   [[nodiscard]] const Dims* assumed_dims(const Value& value, std::size_t inference) { return assumed_.at(inference).dims_of(&value); }
+  /// Whole numbers that a value has in one of the two inferences, in rows; nothing: not known.
+  [[nodiscard]] std::optional<std::vector<int64_t>> assumed_integers(const Value& value, std::size_t inference);
   /// Undefined: not known.
   [[nodiscard]] DataType type(const Value& value);
   [[nodiscard]] std::optional<std::size_t> rank(const Value& value);

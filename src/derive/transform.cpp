@@ -4,9 +4,11 @@
 #include <ranges>
 
 #include "base/text.h"
+#include "derive/linearizer.h"
 #include "derive/sizes.h"
 #include "derive/writer.h"
 #include "model/node.h"
+#include "relayout/derive.h"
 #include "relayout/error.h"
 #include "relayout/graph.h"
 #include "relayout/model.h"
@@ -158,6 +160,12 @@ onnx::ValueInfoProto Transform::entry_of(const Value& value, const std::string& 
   out.set_name(name);
   if (is_declared) {
     *out.mutable_type() = value.info()->type();
+    // Exporters name dims of outputs whose sizes follow.
+    auto& tensor = *out.mutable_type()->mutable_tensor_type();
+    for (int i = 0; i < tensor.shape().dim_size(); ++i) {
+      const int64_t size = sizes_->dim(value, static_cast<std::size_t>(i));
+      if (size >= 0) tensor.mutable_shape()->mutable_dim(i)->set_dim_value(size);
+    }
   } else {
     out.mutable_type()->mutable_tensor_type()->set_elem_type(static_cast<int>(sizes_->type(value)));
   }

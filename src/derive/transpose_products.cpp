@@ -2,7 +2,6 @@
 // matrix.
 #include <numeric>
 
-#include "base/positions.h"
 #include "derive/row.h"
 #include "derive/writer.h"
 #include "ops/einsum.h"
@@ -128,19 +127,42 @@ Window window_of(const TransposeRow& row, const Value& large, const Value& small
   return out;
 }
 
-/// The transpose of a convolution of single channels: one by the windows turned about, of `ct` with zeros between its elements. Empty where
-/// sizes that this needs are not known. Runtimes convolve single channels fast, and transposed only slowly.
+/// The weights of a convolution's transpose as one: windows turned about, channels exchanged within each group.
+Name turned_weight(const TransposeRow& row, const Name& weight, const Window& window) {
+  Writer& w = row.w;
+  const std::size_t axes = window.kernel.size();
+  const int64_t group = window.group, outputs = row.size(1, 0) / group, channels = row.size(1, 1);
+  const auto with_kernel = [&](std::vector<int64_t> dims) {
+    dims.insert(dims.end(), window.kernel.begin(), window.kernel.end());
+    return w.integers(dims);
+  };
+  Name out = weight;
+  if (outputs > 1 || channels > 1) {
+    std::vector<int64_t> order(axes + 3);
+    std::iota(order.begin(), order.end(), 0);
+    std::swap(order[1], order[2]);
+    out = w.make("Reshape", {out, with_kernel({group, outputs, channels})});
+    out = w.make("Reshape", {w.transpose(out, order), with_kernel({group * channels, outputs})});
+  }
+  if (std::ranges::all_of(window.kernel, [](int64_t size) { return size == 1; })) return out;
+  std::vector<int64_t> back(axes, -1), places(axes);
+  std::iota(places.begin(), places.end(), 2);
+  return w.make("Slice", {out, w.integers(back), w.integers(std::vector<int64_t>(axes, INT64_MIN)), w.integers(places), w.integers(back)});
+}
+
+/// The transpose of a convolution as a convolution, of `ct` with zeros between its elements: runtimes convolve faster, above all single
+/// channels. Empty where sizes that this needs are not known, or where most products would be with zeros.
 Name turned_about(const TransposeRow& row, const Name& ct, const Name& weight, const Window& window, const Value& large,
                   const Value& small) {
   Writer& w = row.w;
-  const std::size_t axes = window.kernel.size();
-  const int64_t outputs = row.sizes.dim(small, 1);
-  if (window.group == 1 || row.sizes.dim(large, 1) != window.group || outputs < 0) return {};
+  const int64_t outputs = row.size(1, 0);
+  const bool is_single = row.size(1, 1) == 1 && window.group > 1;
+  if (outputs < 0 || row.size(1, 1) < 0) return {};
   std::vector<int64_t> begins, ends, split{0, outputs}, gaps{0, 0}, merged{0, outputs};
   bool has_gaps = false;
-  for (std::size_t i = 0; i < axes; ++i) {
+  for (std::size_t i = 0; i < window.kernel.size(); ++i) {
     const int64_t size = row.sizes.dim(large, i + 2), count = row.sizes.dim(small, i + 2), stride = window.strides[i];
-    if (stride > 1 && (size < 0 || count < 0)) return {};
+    if (stride > 1 && (size < 0 || count < 0 || !is_single)) return {};
     const int64_t rest = stride == 1 ? 0 : (size + window.begins[i] + window.ends[i] - window.reach(i)) % stride;
     begins.push_back(window.reach(i) - 1 - window.begins[i]);
     ends.push_back(window.reach(i) - window.ends[i] + rest - stride);
@@ -157,14 +179,38 @@ Name turned_about(const TransposeRow& row, const Name& ct, const Name& weight, c
     pads.insert(pads.end(), gaps.begin(), gaps.end());
     data = w.make("Reshape", {w.make("Pad", {w.make("Reshape", {ct, w.integers(split)}), w.integers(pads)}), w.integers(merged)});
   }
-  std::vector<int64_t> form{window.group, outputs / window.group}, turned(axes, -1), places(axes);
-  form.insert(form.end(), window.kernel.begin(), window.kernel.end());
-  std::iota(places.begin(), places.end(), 2);
-  const Name grouped = outputs == window.group ? weight : w.make("Reshape", {weight, w.integers(form)});
-  const Name about = w.make(
-      "Slice", {grouped, w.integers(turned), w.integers(std::vector<int64_t>(axes, INT64_MIN)), w.integers(places), w.integers(turned)});
   begins.insert(begins.end(), ends.begin(), ends.end());
-  return w.make("Conv", {data, about}, {{"dilations", window.dilations}, {"group", window.group}, {"pads", begins}});
+  return w.make("Conv", {data, turned_weight(row, weight, window)},
+                {{"dilations", window.dilations}, {"group", window.group}, {"pads", begins}});
+}
+
+/// The transpose of a convolution of pictures with strides: a convolution that makes all elements between two steps as channels, which
+/// become neighbours. For pictures of few channels, which runtimes do not convolve transposed as fast; else empty.
+Name by_phases(const TransposeRow& row, const Name& ct, const Name& weight, const Window& window, const Value& large, const Value& small) {
+  constexpr int64_t kMostChannels = 4;
+  Writer& w = row.w;
+  const int64_t outputs = row.size(1, 0), channels = row.size(1, 1), stride = window.strides.front();
+  const bool is_picture = window.kernel.size() == 2 && window.group == 1 && window.strides[1] == stride && outputs > 0;
+  if (!is_picture || channels < 0 || channels > kMostChannels || window.dilations != std::vector<int64_t>{1, 1}) return {};
+  std::vector<int64_t> behind(8, 0), split{outputs, channels}, merged{channels * stride * stride, outputs}, pads, begins, ends;
+  for (std::size_t i = 0; i < 2; ++i) {
+    const int64_t size = row.sizes.dim(large, i + 2), count = row.sizes.dim(small, i + 2), begin = window.begins[i];
+    if (size < 0 || count < 0 || begin < 0) return {};
+    const int64_t steps = (window.kernel[i] + stride - 1) / stride, all = std::max((begin + size + stride - 1) / stride, count);
+    behind[6 + i] = steps * stride - window.kernel[i];
+    split.insert(split.end(), {steps, stride});
+    merged.push_back(steps);
+    pads.insert(pads.begin() + static_cast<std::ptrdiff_t>(i), steps - 1);
+    pads.push_back(all - count);
+    begins.push_back(begin);
+    ends.push_back(begin + size);
+  }
+  const Name back = w.integers({-1, -1}), whole = w.make("Reshape", {w.make("Pad", {weight, w.integers(behind)}), w.integers(split)});
+  const Name turned = w.make("Slice", {whole, back, w.integers({INT64_MIN, INT64_MIN}), w.integers({2, 4}), back});
+  const Name phases = w.make("Reshape", {w.transpose(turned, {1, 3, 5, 0, 2, 4}), w.integers(merged)});
+  const Name made =
+      w.make("DepthToSpace", {w.make("Conv", {ct, phases}, {{"pads", pads}})}, {{"blocksize", stride}, {"mode", std::string("CRD")}});
+  return w.make("Slice", {made, w.integers(begins), w.integers(ends), w.integers({2, 3})});
 }
 
 /// The transpose of a convolution by its data: `ct` has the dims of `small`, the result those of `large`.
@@ -205,67 +251,50 @@ Name spread(const TransposeRow& row, const Name& ct, const Name& weight, const W
 /// The gradient of a convolution's weight as a product: each window's elements as a column, by a convolution with unit windows.
 ///
 ///     [N, g, O/g, small] × [N, g, small, I/g × kernel] → [O, I/g, kernel …], summed over N
-Name unfolded(const TransposeRow& row, const Name& data, const Value& large, const Name& ct, const Value& small, const Window& window) {
-  Writer& w = row.w;
-  const int64_t channels = row.sizes.dim(large, 1), outputs = row.sizes.dim(small, 1);
-  if (channels < 0 || outputs < 0) row.refuse("the number of its channels is not known");
-  const int64_t taps = std::accumulate(window.kernel.begin(), window.kernel.end(), int64_t{1}, std::multiplies<>());
-  std::vector<int64_t> form{taps, 1}, repeats(window.kernel.size() + 2, 1), result{outputs, channels / window.group};
-  form.insert(form.end(), window.kernel.begin(), window.kernel.end());
-  result.insert(result.end(), window.kernel.begin(), window.kernel.end());
-  repeats.front() = channels;
-  const auto type = static_cast<int64_t>(row.type());
-  const Name unit = w.make("EyeLike", {w.make("ConstantOfShape", {w.integers({taps, taps})})}, {{"dtype", type}});
-  const Name windows = w.make("Tile", {w.make("Reshape", {unit, w.integers(form)}), w.integers(repeats)});
-  const Name columns = w.make("Conv", {data, windows},
-                              {{"strides", window.strides}, {"dilations", window.dilations}, {"pads", window.pads()}, {"group", channels}});
-  const auto grouped = [&](const Name& value, int64_t each) {
-    return w.make("Reshape", {value, w.integers({0, window.group, each / window.group, -1})});
-  };
-  const Name product = w.make("MatMul", {grouped(ct, outputs), w.transpose(grouped(columns, channels * taps), {0, 1, 3, 2})});
-  return w.make("Reshape", {w.reduce("ReduceSum", product, {0}, false), w.integers(result)});
-}
-
-/// The gradient of a convolution's weight: a convolution of the data with the cotangent as its weight, batch and channels exchanged.
 ///
-///     [I/g, g × N, large …] ∗ [O, N, small …] → [I/g, O, kernel …]
-Name correlated(const TransposeRow& row, const Name& data, const Value& large, const Name& ct, const Window& window) {
+/// All samples are one product where this moves fewer numbers than the products of each would have.
+Name weight_gradient(const TransposeRow& row, const Name& data, const Name& ct, const Value& small, const Window& window) {
   Writer& w = row.w;
-  const std::size_t rank = window.kernel.size() + 2;
-  std::vector<int64_t> exchange(rank);
-  std::iota(exchange.begin(), exchange.end(), 0);
-  std::swap(exchange[0], exchange[1]);
-  Name picture;
-  if (window.group == 1) {
-    picture = w.transpose(data, exchange);
-  } else {
-    const auto dim = [&](std::size_t axis) { return row.dim(large, axis); };
-    const int64_t channels = row.sizes.dim(large, 1);
-    if (channels < 0) row.refuse("the number of its channels is not known");
-    std::vector<Dim> grouped{dim(0), window.group, channels / window.group}, merged{channels / window.group, -1};
-    std::vector<int64_t> order{2, 1, 0};
-    for (std::size_t i = 2; i < rank; ++i) {
-      grouped.push_back(dim(i));
-      merged.push_back(dim(i));
-      order.push_back(static_cast<int64_t>(i) + 1);
-    }
-    picture = w.reshape(w.transpose(w.reshape(data, grouped), order), merged);
+  const int64_t group = window.group, outputs = row.size(1, 0), channels = row.size(1, 1) * group;
+  if (channels < 0 || outputs < 0) row.refuse("the number of its channels is not known");
+  const std::size_t axes = window.kernel.size();
+  const int64_t taps = std::accumulate(window.kernel.begin(), window.kernel.end(), int64_t{1}, std::multiplies<>());
+  int64_t places = 1;
+  for (std::size_t i = 0; i < axes; ++i) {
+    const int64_t size = row.sizes.dim(small, i + 2);
+    places = places < 0 || size < 0 ? -1 : places * size;
   }
-  const Name taps =
-      w.make("Conv", {picture, w.transpose(ct, exchange)},
-             {{"strides", window.dilations}, {"dilations", window.strides}, {"pads", window.pads()}, {"group", window.group}});
-  // Data that no window reaches would make further taps.
-  std::vector<int64_t> axes(window.kernel.size());
-  std::iota(axes.begin(), axes.end(), 2);
-  const bool is_exact = std::ranges::all_of(axes, [&](int64_t axis) {
-    const std::size_t i = as_size(axis) - 2;
-    const int64_t size = row.sizes.dim(large, i + 2);
-    return window.strides[i] == 1 || (size >= 0 && (size + window.begins[i] + window.ends[i] - window.reach(i)) % window.strides[i] == 0);
-  });
-  const Name cut =
-      is_exact ? taps
-               : w.make("Slice", {taps, w.integers(std::vector<int64_t>(axes.size(), 0)), w.integers(window.kernel), w.integers(axes)});
-  return w.transpose(cut, exchange);
+  const auto all_are = [](const std::vector<int64_t>& values, int64_t value) {
+    return std::ranges::all_of(values, [&](int64_t one) { return one == value; });
+  };
+  Name columns = data;
+  if (taps > 1 || !all_are(window.pads(), 0)) {
+    std::vector<int64_t> form{taps, 1}, repeats(axes + 2, 1);
+    form.insert(form.end(), window.kernel.begin(), window.kernel.end());
+    repeats.front() = channels;
+    const auto type = static_cast<int64_t>(row.type());
+    const Name unit = w.make("EyeLike", {w.make("ConstantOfShape", {w.integers({taps, taps})})}, {{"dtype", type}});
+    const Name windows = w.make("Tile", {w.make("Reshape", {unit, w.integers(form)}), w.integers(repeats)});
+    columns = w.make("Conv", {data, windows},
+                     {{"strides", window.strides}, {"dilations", window.dilations}, {"pads", window.pads()}, {"group", channels}});
+  } else if (!all_are(window.strides, 1)) {
+    std::vector<int64_t> last(axes);
+    std::iota(last.begin(), last.end(), 2);
+    columns = w.make("Slice", {data, w.integers(std::vector<int64_t>(axes, 0)), w.integers(std::vector<int64_t>(axes, INT64_MAX)),
+                               w.integers(last), w.integers(window.strides)});
+  }
+  std::vector<int64_t> result{outputs, channels / group};
+  result.insert(result.end(), window.kernel.begin(), window.kernel.end());
+  const int64_t rows_of_group = outputs / group, columns_of_group = channels / group * taps;
+  const auto grouped = [&](const Name& value, int64_t each) { return w.make("Reshape", {value, w.integers({0, group, each, -1})}); };
+  const Name left = grouped(ct, rows_of_group), right = grouped(columns, columns_of_group);
+  if (places > 0 && rows_of_group * columns_of_group > (rows_of_group + columns_of_group) * places) {
+    const Name all_left = w.make("Reshape", {w.transpose(left, {1, 2, 0, 3}), w.integers({group, rows_of_group, -1})});
+    const Name all_right = w.make("Reshape", {w.transpose(right, {1, 0, 3, 2}), w.integers({group, -1, columns_of_group})});
+    return w.make("Reshape", {w.make("MatMul", {all_left, all_right}), w.integers(result)});
+  }
+  const Name product = w.make("MatMul", {left, w.transpose(right, {0, 1, 3, 2})});
+  return w.make("Reshape", {w.reduce("ReduceSum", product, {0}, false), w.integers(result)});
 }
 
 /// The sum over all axes but that of the channels.
@@ -280,12 +309,11 @@ void conv(TransposeRow& row) {
   const Value& y = *row.node.output(0);
   const Window window = window_of(row, x, y, row.node.input(1));
   if (row.is_linear(0)) {
-    const Name turned = turned_about(row, row.ct(), row.x(1), window, x, y);
-    row.give(turned.empty() ? spread(row, row.ct(), row.x(1), window, x) : turned, 0);
+    Name back = turned_about(row, row.ct(), row.x(1), window, x, y);
+    if (back.empty()) back = by_phases(row, row.ct(), row.x(1), window, x, y);
+    row.give(back.empty() ? spread(row, row.ct(), row.x(1), window, x) : back, 0);
   }
-  if (row.is_linear(1)) {
-    row.give(row.unfolds ? unfolded(row, row.x(0), x, row.ct(), y, window) : correlated(row, row.x(0), x, row.ct(), window), 1);
-  }
+  if (row.is_linear(1)) row.give(weight_gradient(row, row.x(0), row.ct(), y, window), 1);
   if (row.is_linear(2)) row.give(per_channel_sum(row.w, row.ct(), row.rank(0)), 2);
 }
 
@@ -304,9 +332,7 @@ void conv_transpose(TransposeRow& row) {
                         {{"strides", window.strides}, {"dilations", window.dilations}, {"pads", window.pads()}, {"group", window.group}}),
              0);
   }
-  if (row.is_linear(1)) {
-    row.give(row.unfolds ? unfolded(row, row.ct(), y, row.x(0), x, window) : correlated(row, row.ct(), y, row.x(0), window), 1);
-  }
+  if (row.is_linear(1)) row.give(weight_gradient(row, row.ct(), row.x(0), x, window), 1);
   if (row.is_linear(2)) row.give(per_channel_sum(row.w, row.ct(), row.rank(0)), 2);
 }
 

@@ -14,8 +14,8 @@
 
 namespace relayout::derive {
 
-Transposer::Transposer(Graph& graph, const Sizes::Like& sources, const Linearizer::Origins& origins, Sizes& before, bool unfolds)
-    : graph_(graph), sizes_(graph, sources, &before), w_(graph), unfolds_(unfolds) {
+Transposer::Transposer(Graph& graph, const Sizes::Like& sources, const Linearizer::Origins& origins, Sizes& before)
+    : graph_(graph), sizes_(graph, sources, &before), w_(graph) {
   for (const auto& [source, like] : sources) linear_.insert(source);
   for (Node& node : graph_.nodes()) {
     const auto is_linear = [&](const Value* value) { return value != nullptr && linear_.contains(value); };
@@ -57,7 +57,7 @@ void Transposer::run() {
   const TransposeRow::IsLinear is_linear = [&](const Value& value) { return linear_.contains(&value); };
   for (const Node* node : nodes_ | std::views::reverse) {
     check_interrupt();
-    TransposeRow row(*node, sizes_, w_, cotangent_of, is_linear, unfolds_);
+    TransposeRow row(*node, sizes_, w_, cotangent_of, is_linear);
     const auto is_wanted = [&](const Value* output) { return output != nullptr && !cotangent(*output).empty(); };
     if (!std::ranges::any_of(node->outputs(), is_wanted)) continue;
     w_.name_after(first_output(*node)->name() + ".back");

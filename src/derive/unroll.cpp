@@ -2,7 +2,6 @@
 #include <cctype>
 
 #include "base/positions.h"
-#include "derive/linearizer.h"
 #include "derive/row.h"
 #include "derive/sizes.h"
 #include "derive/writer.h"
@@ -210,20 +209,8 @@ class Unrolled {
 
 }  // namespace
 
-void unroll(Node& node, Sizes& sizes) {
-  Graph& graph = node.graph();
-  Writer w(graph);
-  w.stand_before(graph.position_of(node));
-  w.name_after(first_output(node)->name() + ".steps");
-  const Names made = Unrolled(Row(node, sizes, w)).write();
-  for (std::size_t i = 0; i < node.outputs().size() && i < made.size(); ++i) {
-    Value* const output = node.output(i);
-    if (output == nullptr) continue;
-    const std::string name = output->name();
-    (void)graph.detach(*output, graph.model().unique_name(name + ".called"));
-    w.make_named(made[i], name);
-  }
-  graph.erase(node);
+Names unrolled(const Row& row) {
+  return Unrolled(row).write();
 }
 
 }  // namespace relayout::derive

@@ -122,6 +122,25 @@ TEST_F(DeriveCommand, RefusesARecurrentNetOfFreeLength) {
   EXPECT_THAT(result.err, HasSubstr("the length of its sequence is free"));
 }
 
+TEST_F(DeriveCommand, EntersTheOnlyBranchOfAnIf) {
+  // As exporters write a squeeze of a dim that may be 1.
+  const auto write = [&](const std::string& dims) {
+    write_file(folder_ / "if.onnxtxt",
+               "<ir_version: 10, opset_import: [\"\" : 18]> g (float[" + dims +
+                   "] x) => (float y) { s = Shape <start = 2, end = 3> (x) o = Constant <value_ints = [1]> () e = Equal (s, o) c = Squeeze "
+                   "(e) a = Tanh (x) t = Constant <value_ints = [2]> () b = If (c) <then_branch = p () => (float[N, 3] q) { q = Squeeze "
+                   "(a, t) }, else_branch = d () => (float[N, 3, 1] r) { r = Identity (a) }> y = ReduceSumSquare <keepdims = 0> (b) }");
+  };
+  write("N, 3, 1");
+  EXPECT_EQ(run({"derive", "vjp", "if.onnxtxt", "-o", "if.onnx"}).code, 0);
+  const ProcessResult result = run({"verify", "if.onnxtxt", "--derivative", "if.onnx"});
+  EXPECT_EQ(result.code, 0) << result.out << result.err;
+  write("N, 3, W");
+  const ProcessResult refused = run({"derive", "vjp", "if.onnxtxt", "-o", "other.onnx"});
+  EXPECT_EQ(refused.code, 4);
+  EXPECT_THAT(refused.err, HasSubstr("(If): it runs other graphs"));
+}
+
 TEST_F(DeriveCommand, RefusesByName) {
   const ProcessResult unsupported = run({"derive", "jvp", "random.onnxtxt", "-o", "a.onnx"});
   EXPECT_EQ(unsupported.code, 4);

@@ -58,6 +58,34 @@ TEST_P(DeriveRows, GradientsAreAdjoint) {
   EXPECT_NEAR(there, back, 1e-12 * (1 + scale));
 }
 
+/// The gradient of the sum of y = f(x) at chosen numbers.
+std::vector<double> slopes_at(const std::string& nodes, const std::vector<double>& numbers) {
+  const std::string count = std::to_string(numbers.size());
+  Derived back({"edges", "g (double[" + count + "] x) => (double y) { " + nodes + " y = ReduceSum <keepdims = 0> (f) }"}, Derivative::vjp);
+  Tensor at(DataType::float64, {std::ssize(numbers)});
+  std::ranges::copy(numbers, at.data<double>());
+  const Datum one = random_tensor(DataType::float64, {}, "one", 1, 1);
+  const Tensor made = contiguous(back.derived_at({{"y.cotangent", one}}, {{"x", Datum(std::move(at))}}).at(1).tensor);
+  return {made.data<double>(), made.data<double>() + made.element_count()};
+}
+
+TEST(DeriveEdges, CornersAndTiesAreThoseOfPyTorch) {
+  using testing::ElementsAre;
+  const std::string limits = "l = Constant <value = double {-1.0}> () h = Constant <value = double {1.0}> () ";
+  EXPECT_THAT(slopes_at("f = Relu (x)", {-1, 0, 1, INFINITY, -INFINITY, 5e-324}), ElementsAre(0, 0, 1, 1, 0, 1));
+  EXPECT_THAT(slopes_at("f = Abs (x)", {-1, 0, 1, -INFINITY}), ElementsAre(-1, 0, 1, -1));
+  EXPECT_THAT(slopes_at(limits + "f = Clip (x, l, h)", {-2, -1, 0, 1, INFINITY}), ElementsAre(0, 0, 1, 0, 0));
+  EXPECT_THAT(slopes_at(limits + "f = Clip (x, l)", {-2, -1, 0, 2}), ElementsAre(0, 0, 1, 1));
+  EXPECT_THAT(slopes_at(limits + "f = Max (x, h)", {0, 1, 2}), ElementsAre(0, 0.5, 1));
+  EXPECT_THAT(slopes_at("f = LeakyRelu <alpha = 0.5> (x)", {-INFINITY, -1, 0, 1}), ElementsAre(0.5, 0.5, 0.5, 1));
+  EXPECT_THAT(slopes_at("f = HardSwish (x)", {-INFINITY, -3, 0, 3, INFINITY}), ElementsAre(0, 0, 0.5, 1, 1));
+  EXPECT_THAT(slopes_at("f = HardSigmoid <alpha = 0.25> (x)", {-2, 0, 2, INFINITY}), ElementsAre(0, 0.25, 0, 0));
+  EXPECT_THAT(slopes_at("f = ReduceMax (x)", {1, 3, 3}), ElementsAre(0, 0.5, 0.5));
+  EXPECT_THAT(slopes_at("s = Constant <value_ints = [1, 1, 4]> () a = Reshape (x, s) f = MaxPool <kernel_shape = [2], strides = [2]> (a)",
+                        {2, 2, 1, 3}),
+              ElementsAre(1, 0, 0, 1));
+}
+
 /// The product of a Jacobian, with the batch in front of both or in full, with a direction; added to `sum`.
 void add_product(const Datum& jacobian, const Datum& direction, Tensor& sum) {
   const Tensor matrix = contiguous(jacobian.tensor), vector = contiguous(direction.tensor);
@@ -158,6 +186,23 @@ TEST(DerivePerSample, SamplesMayLieAlongOtherAxes) {
        "<axis = 0> (o, four) q = Reshape (k, p) r = Gemm (q, v) t = Concat <axis = 0> (three, n, four) u = Reshape (r, t) z = Constant "
        "<value_ints = [0, 2]> () l = ReduceSumSquare <keepdims = 0> (u, z) }"},
       {"w", "v"});
+}
+
+TEST(DerivePerSample, LookUpsMayCountTheirOwnSamplesPlaces) {
+  // As masks of tokens are looked up: row n × M + m of [N × M, 4] for each n and m.
+  const auto net = [](const std::string& places) {
+    return RowCase{"looked_up",
+                   "g (double[N, M, 4] x, double[4, 2] w) => (double[N] l) { f = Flatten <axis = 2> (x) zero = Constant <value_int = 0> () "
+                   "one = Constant <value_int = 1> () first = Constant <value_ints = [1]> () n = Shape <start = 0, end = 1> (x) m = Shape "
+                   "<start = 1, end = 2> (x) r = Squeeze (n) s = Squeeze (m) samples = Range (zero, r, one) tokens = Range (zero, s, one) "
+                   "column = Unsqueeze (samples, first) begins = Mul (column, s) inside = Add (begins, tokens) " +
+                       places +
+                       " g = Gather (f, p) a = MatMul (g, w) axes = Constant <value_ints = [1, 2]> () l = ReduceSumSquare <keepdims = 0> "
+                       "(a, axes) }"};
+  };
+  expect_gradients_of_each(net("p = Identity (inside)"), {"w"});
+  const RowCase others = net("all = Mul (r, s) last = Sub (all, one) p = Sub (last, inside)");
+  EXPECT_THROW(Derived(others, {.what = Derivative::per_sample_gradients, .wrt = {"w"}, .of = {"l"}}), Error);
 }
 
 TEST(DerivePerSample, SamplesOutOfPlaceAreRefused) {

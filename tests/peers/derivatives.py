@@ -1,8 +1,10 @@
 """Derivatives as models against torch.func, one line per net and transform: in double precision by `relayout run --mode reference`, in f32 by
 relayout and ONNX Runtime, and what `relayout verify --derivative` finds by central differences.
-    cmake/dev bench derivatives [NET…] [--only TRANSFORM…] [--json FILE]
-An error is the largest difference of a transform's results over their largest number. `floor` is that of torch.func itself in f32. Exit 1: an error
-in double precision beyond 1e-10, one in f32 beyond ten floors, or a verdict that is not 0."""
+    cmake/dev bench derivatives [--operators|--times] [NET…] [--only TRANSFORM…] [--json FILE]
+--operators: each operator alone (derivative_operators.py); --times: processor time (derivative_times.py).
+An error is the largest difference of a transform's results over their largest number. `floor` is that of torch.func itself in f32. `adjoint` and
+`symmetric`: how far tangents and gradients, or two products with a Hessian, disagree. Exit 1: an error in double precision beyond 1e-10 (such
+a disagreement: 1e-12), one in f32 beyond ten floors, or a verdict that is not 0."""
 import argparse
 import json
 import pathlib
@@ -14,14 +16,35 @@ from dataclasses import dataclass, replace
 import numpy
 import onnx
 import table
-from models import OPSET, architecture, example, shake
+from models import OPSET, Architecture, Input, architecture, example, shake
 from truth import session
 
 NETS = ("resnet10", "mobilenet_v2", "mobilenet_v3", "shufflenet", "squeezenet", "densenet", "efficientnet", "unet", "detector", "segmenter", "speech",
-        "convnext", "swin", "vit", "mixer", "encoder", "bert", "recurrent", "video", "generator", "tcn", "decoder", "pointnet", "tabular")
-TRANSFORMS = ("jvp", "vjp", "jacobian", "hvp", "hessian", "per-sample-gradients", "ensemble")
-MOST, FLOORS, LEAST_FLOOR, WEIGHTS = 1e-10, 10, 5e-7, 3
-FIXED = {"sequence": 12}  # recurrent operators are differentiated where their length is constant
+        "convnext", "swin", "vit", "mixer", "encoder", "bert", "recurrent", "video", "generator", "tcn", "decoder", "pointnet", "tabular", "tutorial_mlp", "tutorial_cnn")
+AGREEMENTS = ("adjoint", "symmetric")  # of tangents with gradients, and of a Hessian with itself: in double precision alone
+TRANSFORMS = ("jvp", "vjp", "jacobian", "hvp", "hessian", "per-sample-gradients", "ensemble", *AGREEMENTS)
+MOST, MOST_APART, FLOORS, LEAST_FLOOR, WEIGHTS = 1e-10, 1e-12, 10, 5e-7, 3
+FIXED = {"sequence": 12, "images": 64}  # recurrent operators are differentiated where their length is constant
+
+
+def tutorial_mlp():
+    """Of which torch.func's tutorial makes an ensemble of ten."""
+    from torch import nn
+
+    return nn.Sequential(nn.Flatten(), nn.Linear(784, 128), nn.ReLU(), nn.Linear(128, 128), nn.ReLU(), nn.Linear(128, 10))
+
+
+def tutorial_cnn():
+    """Whose gradients per sample torch.func's tutorial takes."""
+    from torch import nn
+
+    return nn.Sequential(nn.Conv2d(1, 32, 3), nn.ReLU(), nn.Conv2d(32, 64, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(9216, 128), nn.ReLU(),
+                         nn.Linear(128, 10), nn.LogSoftmax(1))
+
+
+def known(name: str) -> Architecture:
+    own = {"tutorial_mlp": tutorial_mlp, "tutorial_cnn": tutorial_cnn}
+    return Architecture(name, own[name], (Input("digit", "image", ("images", 1, 28, 28)),)) if name in own else architecture(name)
 
 
 @dataclass
@@ -37,6 +60,8 @@ class Row:
 
     @property
     def is_right(self) -> bool:
+        if self.transform in AGREEMENTS:
+            return not self.note and self.double <= MOST_APART
         limit = FLOORS * max(self.floor or 0, LEAST_FLOOR)
         return not self.note and self.double <= MOST and self.single <= limit and self.onnxruntime <= limit and self.verified in (None, 0)
 
@@ -73,12 +98,11 @@ def as_in_a_file(module):
 class Net:
     """A module with a result and a loss for each sample, as files of both precisions, and what torch.func makes of it."""
 
-    def __init__(self, name: str, folder: pathlib.Path):
+    def __init__(self, what, folder: pathlib.Path, sizes: dict = FIXED):
         import torch
 
-        what = architecture(name)
-        self.inputs = [replace(one, dims=tuple(FIXED.get(dim, dim) for dim in one.dims)) for one in what.inputs]
-        self.name, self.folder, self.torch = name, folder, torch
+        self.inputs = [replace(one, dims=tuple(sizes.get(dim, dim) for dim in one.dims)) for one in what.inputs]
+        self.name, self.folder, self.torch = what.name, folder, torch
         torch.manual_seed(1)
 
         class WithLoss(torch.nn.Module):
@@ -94,6 +118,7 @@ class Net:
         self.module.requires_grad_(False)
         self.random = numpy.random.default_rng(5)
         self.data = {one.name: example(one).numpy() for one in self.inputs}
+        self.data64 = {name: value.astype(float) if value.dtype.kind == "f" else value for name, value in self.data.items()}
         self.files = {kind: self.export(kind) for kind in ("float64", "float32")}
         self.real = [one.name for one in self.inputs if one.kind == "image"]
         self.weights = self.choose()
@@ -240,8 +265,8 @@ def per_sample_gradients(net: Net) -> Task:
 
 
 def ensemble(net: Net) -> Task:
-    """The mean of three nets, which differ in these weights."""
-    parts = [{name: net.parameter(name) * (1 + 0.1 * i) for name in net.weights} for i in range(3)]
+    """The mean of three nets, or ten, which differ in these weights."""
+    parts = [{name: net.parameter(name) * (1 + 0.1 * i) for name in net.weights} for i in range(10 if net.name.startswith("tutorial") else 3)]
 
     def expected(kind):
         call, _ = net.function(net.weights, 0, kind)
@@ -252,6 +277,12 @@ def ensemble(net: Net) -> Task:
     task = Task(["ensemble"], {}, ["result"], expected)
     task.parts = parts
     return task
+
+
+def products(a: list, b: list) -> tuple[float, float]:
+    """⟨a, b⟩, and the product of their lengths."""
+    lengths = [sum(float((one * one).sum()) for one in values) ** 0.5 for values in (a, b)]
+    return sum(float((one * other).sum()) for one, other in zip(a, b, strict=True)), lengths[0] * lengths[1]
 
 
 MAKERS = dict(zip(TRANSFORMS, (jvp, vjp, jacobian, hvp, hessian, per_sample_gradients, ensemble)))
@@ -301,9 +332,19 @@ class Bench:
         with numpy.load(out) as found:
             return [found[name] for name in outputs]
 
+    def agreement(self, net: Net, transform: str) -> float:
+        """⟨J t, c⟩ against ⟨t, Jᵀ c⟩, or ⟨H t, c⟩ against ⟨t, H c⟩, over the lengths."""
+        tasks = (jvp(net), vjp(net)) if transform == "adjoint" else (hvp(net), hvp(net))
+        found = [self.run(self.written(net, task, "float64"), net.data64 | task.feeds, task.outputs, "--mode", "reference") for task in tasks]
+        there, back = products(found[0], list(tasks[1].feeds.values())), products(found[1], list(tasks[0].feeds.values()))
+        return abs(there[0] - back[0]) / max(there[1], back[1])
+
     def measure(self, net: Net, transform: str) -> Row:
         row = Row(net.name, transform)
         try:
+            if transform in AGREEMENTS:
+                row.double = self.agreement(net, transform)
+                return row
             task = MAKERS[transform](net)
             expected = [one.detach().numpy() for one in task.expected("float64")]
             feeds = {kind: {name: value.astype(kind) if value.dtype.kind == "f" else value for name, value in (net.data | task.feeds).items()}
@@ -321,6 +362,18 @@ class Bench:
         return row
 
 
+def measured(program: pathlib.Path, names, only, folder: pathlib.Path) -> list[Row]:
+    """Prints a line for each net and transform."""
+    rows = []
+    bench = Bench(program, folder)
+    for name in names:
+        net = Net(known(name), folder)
+        for transform in only:
+            rows.append(bench.measure(net, transform))
+            print(lines(rows[-1:])[1], flush=True)
+    return rows
+
+
 def lines(rows: list[Row]) -> list[str]:
     head = ["net", "transform", "double", "f32", "onnxruntime", "floor", "verify", "right", "note"]
     return table.lines(head, [[row.net, row.transform, row.double, row.single, row.onnxruntime, row.floor, row.verified,
@@ -330,25 +383,26 @@ def lines(rows: list[Row]) -> list[str]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--program", type=pathlib.Path, required=True)
-    parser.add_argument("nets", nargs="*", default=NETS)
-    parser.add_argument("--only", nargs="+", choices=TRANSFORMS, default=TRANSFORMS)
+    parser.add_argument("nets", nargs="*")
+    parser.add_argument("--only", nargs="+")
+    parser.add_argument("--operators", action="store_true")
+    parser.add_argument("--times", action="store_true")
     parser.add_argument("--json", type=pathlib.Path)
     arguments = parser.parse_args()
+    import derivative_operators
+    import derivative_times
     import torch
 
+    kind = derivative_operators if arguments.operators else derivative_times if arguments.times else sys.modules[__name__]
+    if unknown := set(arguments.only or ()) - set(kind.TRANSFORMS):
+        parser.error(f"no transforms: {', '.join(sorted(unknown))}")
     torch.set_num_threads(1)
     torch.backends.mha.set_fastpath_enabled(False)
-    rows = []
     # Kernels that have derivatives forward and backward.
     plain = torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH)
-    with tempfile.TemporaryDirectory(prefix="relayout-derivatives-") as folder, torch.backends.mkldnn.flags(enabled=False), plain:
-        bench = Bench(arguments.program, pathlib.Path(folder))
-        for name in arguments.nets:
-            net = Net(name, pathlib.Path(folder))
-            for transform in arguments.only:
-                rows.append(bench.measure(net, transform))
-                print(lines(rows[-1:])[1], flush=True)
-    print("\n".join(["", *lines(rows)]))
+    with tempfile.TemporaryDirectory(prefix="relayout-derivatives-") as folder, torch.backends.mkldnn.flags(enabled=arguments.times), plain:
+        rows = kind.measured(arguments.program, arguments.nets or kind.NETS, arguments.only or kind.TRANSFORMS, pathlib.Path(folder))
+    print("\n".join(["", *kind.lines(rows)]))
     if arguments.json:
         arguments.json.write_text(json.dumps([vars(row) | {"right": row.is_right} for row in rows], indent=1))
     return 0 if all(row.is_right for row in rows) else 1

@@ -280,6 +280,27 @@ void add_recurrent(std::vector<RowCase>& out) {
   add("RNN_both", ", direction = \"bidirectional\", activations = [\"Tanh\", \"Sigmoid\"]", 1, ", double[2, N, 2] i", ", i", 2);
 }
 
+void add_attention(std::vector<RowCase>& out) {
+  const auto add = [&](const std::string& name, const std::string& dims, const std::string& more, const std::string& attributes,
+                       const std::string& given = "") {
+    const std::string heads = dims.find("[N, 2") != std::string::npos ? "[N, 2, 5, 4]" : "[N, 5, 8]";
+    out.push_back({"Attention_" + name,
+                   "g (" + dims + more + ") => (double" + heads + " y) { y = Attention <" + attributes + "> (q, k, v" + given + ") }"});
+  };
+  const std::string of_heads = "double[N, 2, 5, 4] q, double[N, 2, 3, 4] k, double[N, 2, 3, 4] v";
+  add("heads", of_heads, "", "scale = 0.5");
+  add("mask", of_heads, ", double[5, 3] m", "scale = 0.7", ", m");
+  add("causal", "double[N, 2, 5, 4] q, double[N, 2, 5, 4] k, double[N, 2, 5, 4] v", "", "is_causal = 1");
+  add("softcap", of_heads, "", "softcap = 1.5");
+  add("groups", "double[N, 2, 5, 4] q, double[N, 1, 3, 4] k, double[N, 1, 3, 4] v", "", "is_causal = 0");
+  add("rows", "double[N, 5, 8] q, double[N, 3, 8] k, double[N, 3, 8] v", "", "q_num_heads = 2, kv_num_heads = 2");
+  add("causal_past", of_heads, ", double[N, 2, 2, 4] pk, double[N, 2, 2, 4] pv", "is_causal = 1", ", , pk, pv");
+  out.push_back({"Attention_closed",
+                 "g (" + of_heads +
+                     ") => (double[N, 2, 5, 4] y) { m = Constant <value = bool[5, 3] {1, 1, 1, 0, 0, 0, 1, 0, 1, 0, 1, 1, 1, 1, 0}> () "
+                     "y = Attention (q, k, v, m) }"});
+}
+
 void add_functions(std::vector<RowCase>& out) {
   const std::string head = "g (double[2, 4, 3] x, double[4] w) => (", labels = "t = Constant <value = int64[2, 3] {3, 1, 0, 0, 2, 1}> () ";
   for (const char* op : {"SoftmaxCrossEntropyLoss", "NegativeLogLikelihoodLoss"}) {
@@ -315,6 +336,7 @@ const std::vector<RowCase>& row_cases() {
     add_reductions(out);
     add_normalizations(out);
     add_recurrent(out);
+    add_attention(out);
     add_functions(out);
     return out;
   }();
