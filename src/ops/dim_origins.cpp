@@ -1,4 +1,4 @@
-// Follows a dim, or an element of a small list of dims, from a node's output to the operand that it comes from, for requests that copy it.
+// Follows a dim, or an element of a list of dims, from an output to the operand that it comes from.
 #include "ops/dim_origins.h"
 
 #include "base/positions.h"

@@ -1,4 +1,4 @@
-// Lets a Reshape find the dims of its request that are computed: the only one, where all others are known, and those of its own operand.
+// Lets a Reshape find dims of its request that are computed: the only one, or those of its own operand.
 //
 //     s = Shape (x)
 //     n = Gather (s, 0)

@@ -8,7 +8,6 @@
 
 #include "base/hash.h"
 #include "base/interrupt.h"
-#include "base/positions.h"
 #include "model/tensor_data.h"
 #include "model/walk.h"
 #include "passes/edits.h"

@@ -1,4 +1,4 @@
-// Compares nodes in a row that only move elements, give them other dims or other types, where the models do the same by fewer or more.
+// Compares nodes in a row that only move elements or change dims or types, where the models do the same by fewer or more.
 
 #include "base/positions.h"
 #include "model/node.h"

@@ -84,7 +84,7 @@ TEST(ShareWeights, ComparesEveryElementOfLargeInitializers) {
   TextModel model =
       "g (float[2,64] x) => (float[2,64] y) <float[64,64] W, float[64,64] V, float[64,64] U, float[64,64] T> "
       "{ a = MatMul (x, W)  b = MatMul (a, V)  c = MatMul (b, U)  y = MatMul (c, T) }";
-  constexpr std::size_t kElements = 64 * 64;
+  constexpr std::size_t kElements = 4096;
   std::vector<double> values(kElements, 0.125), one = values;
   one[kElements / 4] = 0.25;
   model.set("W", values).set("V", values).set("U", one).set("T", one);
