@@ -518,6 +518,8 @@ INSTANTIATE_TEST_SUITE_P(
                 number("s", "64.0") + "t = Tanh(x)\n m = Mul(t, s)\n r = Round(m)\n n = Div(r, s)\n y = Hardmax(n)"},
         Doubted{"of Hardmax, of numbers that saturate", kRows, "t = Sigmoid(x)\n y = Hardmax(t)", "y = Hardmax(x)"},
         Doubted{"of ArgMax, of numbers that saturate", kPlaces, "t = Sigmoid(x)\n y = ArgMax<axis = 1>(t)", "y = ArgMax<axis = 1>(x)"},
+        Doubted{"of ArgMax, of numbers that saturate and are turned", "(float[8, N] x) => (int64[N, 1] y) ",
+                "t = Sigmoid(x)\n p = Transpose(t)\n y = ArgMax<axis = 1>(p)", "p = Transpose(x)\n y = ArgMax<axis = 1>(p)"},
         Doubted{"of Hardmax, of numbers that saturate, across rows", "(float[8, N] x) => (float[8, N] y) ",
                 "t = Tanh(x)\n y = Hardmax<axis = 0>(t)", "y = Hardmax<axis = 0>(x)"},
         Doubted{"of a comparison", kConditions, number("h", "0.5") + kTwo + "y = Greater(t, h)",

@@ -50,6 +50,20 @@ bool is_search(const Node& node) {
   return has_trait(node, Trait::searches);
 }
 
+namespace {
+
+/// Whether a search reads a node's result, in another order or other dims perhaps.
+bool leads_to_search(const Node& node, int passed = 0) {
+  constexpr int kMostNodes = 4;
+  const Value* const result = node.output(0);
+  return result != nullptr && std::ranges::any_of(result->uses(), [&](const Use& use) {
+           const bool is_passed = use.index == 0 && passed < kMostNodes && traits_of(*use.node).moves_input(0);
+           return (use.index == 0 && is_search(*use.node)) || (is_passed && leads_to_search(*use.node, passed + 1));
+         });
+}
+
+}  // namespace
+
 bool may_treat_apart(const Node& node) {
   return limits(node) || compares(predicate_of(node)) || (treats_apart(node) && !is_search(node));
 }
@@ -60,7 +74,7 @@ bool treats_apart(const Node& node) {
 
 bool depends_on_sign(const Node& node) {
   const bool bends = has_trait(node, Trait::piecewise) && (has_trait(node, Trait::contracts) || limits(node));
-  const bool saturates = has_trait(node, Trait::contracts) && is_bounded(node);
+  const bool saturates = has_trait(node, Trait::contracts) && is_bounded(node) && leads_to_search(node);
   return bends || saturates || node.is("MaxPool") || node.is("Pad");
 }
 

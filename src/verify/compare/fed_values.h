@@ -98,7 +98,7 @@ struct LayerTask {
 [[nodiscard]] bool treats_apart(const Node& node);
 
 /// Whether only numbers of one sign may show what a node does: the padding at a border is the largest number of a window, the largest
-/// number of every row in front of a limit is on one side of it, or all large numbers become equal.
+/// number of every row in front of a limit is on one side of it, or all large numbers become equal in front of a search.
 [[nodiscard]] bool depends_on_sign(const Node& node);
 
 /// Whether a node reads the result of a test for NaN or infinities, perhaps reduced: any of a value's elements, all, or their number.
