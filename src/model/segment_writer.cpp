@@ -18,8 +18,11 @@
 namespace relayout {
 namespace {
 
-constexpr int64_t kBlock = int64_t{1} << 19;        ///< bytes of a task: read, computed and written within a core's cache
+/// Tasks end at multiples of this, since file systems write whole pages faster; a task fits into a core's cache.
+constexpr int64_t kBlock = int64_t{1} << 19;
+constexpr int64_t kPage = 4096;                     ///< bytes of a block of usual file systems
 constexpr int64_t kCopyRun = int64_t{1} << 20;      ///< bytes from which the kernel copies
+constexpr int64_t kCutRow = int64_t{1} << 15;       ///< bytes up to which a tensor's row may be cut: it is then produced twice
 constexpr int64_t kHugeRow = int64_t{16} << 20;     ///< bytes from which a tensor's row is written in pieces
 constexpr int64_t kSmallOutput = int64_t{4} << 20;  ///< bytes up to which one thread is enough
 constexpr int kPipe = 1 << 20;                      ///< bytes that a pipe should hold: any user may ask for these
@@ -28,6 +31,7 @@ constexpr int kPipe = 1 << 20;                      ///< bytes that a pipe shoul
 struct Task {
   int64_t begin = 0, end = 0;
   std::size_t segment = 0;  ///< the segment that contains `begin`
+  bool copied = false;      ///< by the kernel
 };
 
 /// The size of the smallest part in which a segment can be produced.
@@ -40,53 +44,74 @@ int64_t granule(const Segment& segment) {
   return data.byte_size() / rows;
 }
 
-bool is_kernel_copy(const Segment& segment) {
+/// Whether the kernel copies the segment to this place. Pages that it cannot share or move as they are, reading and writing is faster for.
+/// Whether the kernel copies the segment to this place: only whole pages can be shared, others are read and written faster.
+bool is_kernel_copy(const Segment& segment, int64_t place) {
   const auto* const bytes = std::get_if<Bytes>(&segment.content);
-  return bytes != nullptr && bytes->file() != nullptr && bytes->file()->descriptor() >= 0 && bytes->size() >= kCopyRun;
+  return bytes != nullptr && bytes->file() != nullptr && bytes->file()->descriptor() >= 0 && bytes->size() >= kCopyRun &&
+         (bytes->file_offset() - place) % kPage == 0;
 }
 
 class TaskList {
  public:
   explicit TaskList(const Segments& segments) {
-    for (const Segment& segment : segments.list()) {
-      starts_.push_back(size_);
-      add(segment);
-      size_ += segment.size();
-    }
+    for (const Segment& segment : segments.list()) add(segment);
     close();
   }
   [[nodiscard]] const std::vector<Task>& tasks() const noexcept { return tasks_; }
   [[nodiscard]] int64_t start(std::size_t segment) const { return starts_[segment]; }
+  /// The bytes that the kernel does not copy.
+  [[nodiscard]] int64_t produced() const noexcept { return produced_; }
 
  private:
   void add(const Segment& segment) {
-    const int64_t unit = granule(segment);
+    const int64_t unit = granule(segment), end = size_ + segment.size();
+    const bool copied = is_kernel_copy(segment, size_);
+    starts_.push_back(size_);
+    if (!copied) produced_ += segment.size();
     // Such segments are not part of a gathered block.
-    const bool alone = unit >= kHugeRow || is_kernel_copy(segment);
+    const bool alone = unit > kCutRow || copied;
     if (alone) close();
-    for (int64_t left = segment.size(); left > 0;) {
-      int64_t part = (kBlock - (open_.end - open_.begin)) / unit * unit;
-      if (part <= 0) {
-        close();
-        part = std::max(unit, kBlock / unit * unit);
-      }
-      part = std::min(part, left);
-      if (open_.begin == open_.end) open_ = {size_ + segment.size() - left, size_ + segment.size() - left, starts_.size() - 1};
-      open_.end += part;
-      left -= part;
+    while (size_ < end) {
+      const int64_t room = unit > kCutRow ? std::max(unit, kBlock / unit * unit) : kBlock - size_ % kBlock;
+      if (open_.begin == open_.end) open_ = {size_, size_, starts_.size() - 1, copied};
+      open_.end = size_ = std::min(end, size_ + room);
+      if (alone || size_ % kBlock == 0) close();
     }
-    if (alone) close();
   }
   void close() {
     if (open_.end > open_.begin) tasks_.push_back(open_);
-    open_ = {open_.end, open_.end, 0};
+    open_ = {};
   }
 
   std::vector<Task> tasks_;
   std::vector<int64_t> starts_;
-  int64_t size_ = 0;
+  int64_t size_ = 0, produced_ = 0;
   Task open_;
 };
+
+/// Produces bytes [begin, begin + out.size()) of a tensor, whose first and last row may be cut.
+void produce_rows(const Segment& segment, int64_t begin, std::span<std::byte> out) {
+  const TensorData& data = *std::get<std::unique_ptr<TensorData>>(segment.content);
+  const int64_t unit = granule(segment);
+  const int64_t rows_of_unit = unit == data.byte_size() && !data.dims().empty() ? data.dims()[0] : 1;
+  std::vector<std::byte> cut;
+  while (!out.empty()) {
+    const int64_t row = begin / unit, from = begin % unit;
+    auto part = as_size(unit - from);
+    if (from == 0 && out.size() >= part) {
+      part *= out.size() / part;
+      data.read_rows(row * rows_of_unit, static_cast<int64_t>(part) / unit * rows_of_unit, out.first(part));
+    } else {
+      part = std::min(part, out.size());
+      cut.resize(as_size(unit));
+      data.read_rows(row * rows_of_unit, rows_of_unit, cut);
+      std::memcpy(out.data(), cut.data() + from, part);
+    }
+    begin += static_cast<int64_t>(part);
+    out = out.subspan(part);
+  }
+}
 
 /// Produces bytes [begin, begin + out.size()) of a segment.
 void produce(const Segment& segment, int64_t begin, std::span<std::byte> out) {
@@ -95,11 +120,7 @@ void produce(const Segment& segment, int64_t begin, std::span<std::byte> out) {
   } else if (const auto* bytes = std::get_if<Bytes>(&segment.content)) {
     bytes->read(begin, out);
   } else {
-    const TensorData& data = *std::get<std::unique_ptr<TensorData>>(segment.content);
-    const int64_t unit = granule(segment);
-    const bool whole = unit == data.byte_size();
-    const int64_t rows = data.dims().empty() ? 1 : data.dims()[0];
-    data.read_rows(whole ? 0 : begin / unit, whole ? rows : static_cast<int64_t>(out.size()) / unit, out);
+    produce_rows(segment, begin, out);
   }
 }
 
@@ -123,7 +144,8 @@ class FileWriter {
       : segments_(segments), tasks_(segments), descriptor_(descriptor), name_(name), options_(options) {}
 
   void run() {
-    const int threads = segments_.size() < kSmallOutput ? 1 : options_.threads;
+    // The kernel copies for one thread at a time; more of them would only wait for each other.
+    const int threads = tasks_.produced() < kSmallOutput ? 1 : options_.threads;
     const auto count = static_cast<int64_t>(tasks_.tasks().size());
     std::atomic<int64_t> next{0};
     parallel_for(std::min<int64_t>(threads, count), threads, [&](int64_t) {
@@ -145,7 +167,7 @@ class FileWriter {
     const Segment& first = segments_.list()[task.segment];
     if (granule(first) >= kHugeRow) {
       write_huge_row(first, task);
-    } else if (!is_kernel_copy(first) || !copy_in_kernel(std::get<Bytes>(first.content), task)) {
+    } else if (!task.copied || !copy_in_kernel(std::get<Bytes>(first.content), task)) {
       write(gather(segments_, tasks_, task, buffer), task.begin);
     }
     if (options_.flush_early) ::sync_file_range(descriptor_, task.begin, task.end - task.begin, SYNC_FILE_RANGE_WRITE);
