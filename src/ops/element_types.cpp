@@ -65,6 +65,8 @@ DataType ElementTypes::output_type(const Node& node, int index) {
     const std::size_t place = as_size(index) + (node.is("Loop") ? 1 : 0);
     return place < made.size() ? of(*made[place]) : DataType::undefined;
   }
+  // A sequence is not a tensor of its element type.
+  if (node.is("SequenceConstruct") || node.is("SplitToSequence")) return DataType::undefined;
   const auto rule = type_rule(node, index);
   if (const auto* const own = std::get_if<DataType>(&rule)) return *own;
   if (const auto* const like = std::get_if<const Value*>(&rule)) return of(**like);
@@ -80,7 +82,7 @@ DataType ElementTypes::by_signature(const Node& node, int index) {
     if (node.input(i) != nullptr && signature->input(i).variable == port.variable) return of(*node.input(i));
   }
   const TypeSet allowed = signature->allowed(port.variable);
-  if (allowed.empty()) return DataType::undefined;  // a sequence or an optional is not a tensor of its element type
+  if (allowed.empty()) return DataType::undefined;  // of a sequence or an optional
   if (allowed.only() != DataType::undefined) return allowed.only();
   // The type is named by an attribute, or follows from its absence.
   const Attributes attributes(node);

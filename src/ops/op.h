@@ -22,7 +22,7 @@ namespace relayout {
 enum class Trait : uint64_t {
   same_dims = 1ULL << 0U,      ///< the result has the dims of input 0
   broadcasts = 1ULL << 1U,     ///< the result has the dims of all inputs, broadcast as in numpy (before opset 7: of input 0)
-  same_type = 1ULL << 2U,      ///< the result has the element type of input 0; of a sequence there: of its tensors
+  same_type = 1ULL << 2U,      ///< the result has the element type of input 0 (of sequences: their tensors have)
   makes_boolean = 1ULL << 3U,  ///< the result is of type bool
   makes_int64 = 1ULL << 4U,    ///< the result is of type int64: indices, counts, dims
   keeps_order = 1ULL << 5U,    ///< the result has the elements of input 0 in the same row-major order
