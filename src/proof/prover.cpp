@@ -95,6 +95,17 @@ void Prover::find() {
   account_.note_repairs(sides_);
 }
 
+bool Prover::gives_one_result(const Node& node) {
+  const Graph *const taken = node.subgraph("then_branch"), *const other = node.subgraph("else_branch");
+  if (taken == nullptr || other == nullptr || taken->outputs().size() != other->outputs().size()) return false;
+  for (const Value* const input : callers_inputs(sides_.a.model())) sides_.pair_inputs(*input, *input);
+  for (std::size_t i = 0; i < taken->outputs().size(); ++i) {
+    open_.push_back({{taken->outputs()[i]}, {other->outputs()[i]}, {}, {}, {}, {}, nullptr});
+  }
+  settle_all();
+  return account_.issues().empty();
+}
+
 void Prover::claim_interface() {
   for (Unexplained& difference : compare_interfaces(sides_.a.model(), sides_.b.model())) account_.note({std::move(difference), -1});
   const std::vector<const Value*> frozen = frozen_inputs(sides_.a.model(), sides_.b.model());

@@ -37,6 +37,8 @@ class Prover {
   [[nodiscard]] ProofResult run(bool is_copy);
   /// Everything except the result: account() then has the findings about single nodes and constants.
   void find();
+  /// Of one model as both, instead of find(): whether the graphs of an If of its main graph give the same results for all inputs.
+  [[nodiscard]] bool gives_one_result(const Node& node);
   [[nodiscard]] Sides& sides() noexcept { return sides_; }
   [[nodiscard]] const Account& account() const noexcept { return account_; }
 

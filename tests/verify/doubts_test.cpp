@@ -495,6 +495,27 @@ const std::string kGrid =
 constexpr const char* kTurnedSteps = "(float[N, 8] x) => (uint8[8, N] y) ";
 const std::string kTwo = number("k", "10.0") + number("d", "0.0001") + "t = Tanh(x)\n m = Mul(t, k)\n ";
 
+/// Both graphs of an If, one of which no sample enters; without an If, Cos. Behind these an activation in two forms that the proof does not
+/// know as one.
+std::string behind_branches(const std::string& then) {
+  return number("limit", "1000.0") +
+         "s = ReduceSum<keepdims = 0>(x)\n c = Greater(s, limit)\n z = If(c) <then_branch = a () => (float[N, 8] p) { " + then +
+         " }, else_branch = b () => (float[N, 8] q) { q = Cos(x) }>\n e = Sigmoid(z)\n y = Mul(e, z)";
+}
+const std::string kWithoutBranches = number("half", "0.5") + "z = Cos(x)\n h = Mul(z, half)\n t = Tanh(h)\n u = Mul(t, h)\n y = Add(u, h)";
+
+INSTANTIATE_TEST_SUITE_P(OfConditions, TheSame,
+                         ::testing::Values(Doubted{"without effect", kRows, kWithoutBranches, behind_branches("p = Cos(x)")},
+                                           Doubted{"spelled apart", kRows, kWithoutBranches,
+                                                   behind_branches("i = Identity(x) p = Cos(i)")}));
+INSTANTIATE_TEST_SUITE_P(OfConditions, NotTheSame,
+                         ::testing::Values(Doubted{"of another operator", kRows, kWithoutBranches, behind_branches("p = Sin(x)")},
+                                           Doubted{"of one operator more", kRows, kWithoutBranches,
+                                                   behind_branches("o = Cos(x) p = Cos(o)")},
+                                           Doubted{"of a cast more", kRows, kWithoutBranches,
+                                                   behind_branches("o = Cast<to = 10>(x) i = Cast<to = 1>(o) p = Cos(i)")},
+                                           Doubted{"of one operator less", kRows, kWithoutBranches, behind_branches("p = Identity(x)")}));
+
 /// A branch that samples enter by the sign of a sum.
 std::string in_branch(const std::string& then, const std::string& constants) {
   return constants + number("zero", "0.0") +

@@ -10,6 +10,7 @@
 #include "ops/loops/dtypes.h"
 #include "ops/op.h"
 #include "ops/operands.h"
+#include "proof/prover.h"
 #include "relayout/graph.h"
 #include "relayout/layout.h"
 #include "relayout/model.h"
@@ -233,7 +234,8 @@ class Deciding {
       if (!needed.contains(outermost)) return;
       if (!node.is("If") && !node.is("Slice") && (!may_limit(node) || gives_dims_only(node))) return;
       const OtherSizes other = differs_at(node);
-      const bool by_data = !other.by_sizes && node.is("If") && outermost == &node && evidence_.misses_one_of(side_, node);
+      const bool by_data = !other.by_sizes && node.is("If") && outermost == &node && evidence_.misses_one_of(side_, node) &&
+                           !proof::Prover(*side_.model, *side_.model).gives_one_result(node);
       if (by_data || other.at) out.push_back({&node, other.at});
     });
     return out;
