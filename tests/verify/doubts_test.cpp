@@ -495,6 +495,15 @@ const std::string kGrid =
 constexpr const char* kTurnedSteps = "(float[N, 8] x) => (uint8[8, N] y) ";
 const std::string kTwo = number("k", "10.0") + number("d", "0.0001") + "t = Tanh(x)\n m = Mul(t, k)\n ";
 
+/// An If, one of whose graphs no sample enters.
+std::string around_branch(const std::string& then, const std::string& other) {
+  return number("limit", "1000.0") + number("half", "0.5") +
+         "s = ReduceSum<keepdims = 0>(x)\n c = Greater(s, limit)\n y = If(c) <then_branch = a () => (float[N, 8] p) { " + then +
+         " }, else_branch = b () => (float[N, 8] q) { " + other + " }>";
+}
+/// Sigmoid, in a form that the proof does not know.
+constexpr const char* kHalves = "h = Mul(x, half) t = Tanh(h) u = Mul(t, half) q = Add(u, half)";
+
 /// Both graphs of an If, one of which no sample enters; without an If, Cos. Behind these an activation in two forms that the proof does not
 /// know as one.
 std::string behind_branches(const std::string& then) {
@@ -504,10 +513,11 @@ std::string behind_branches(const std::string& then) {
 }
 const std::string kWithoutBranches = number("half", "0.5") + "z = Cos(x)\n h = Mul(z, half)\n t = Tanh(h)\n u = Mul(t, h)\n y = Add(u, h)";
 
-INSTANTIATE_TEST_SUITE_P(OfConditions, TheSame,
-                         ::testing::Values(Doubted{"without effect", kRows, kWithoutBranches, behind_branches("p = Cos(x)")},
-                                           Doubted{"spelled apart", kRows, kWithoutBranches,
-                                                   behind_branches("i = Identity(x) p = Cos(i)")}));
+INSTANTIATE_TEST_SUITE_P(
+    OfConditions, TheSame,
+    ::testing::Values(Doubted{"without effect", kRows, kWithoutBranches, behind_branches("p = Cos(x)")},
+                      Doubted{"spelled apart", kRows, kWithoutBranches, behind_branches("i = Identity(x) p = Cos(i)")}),
+    Doubted{"in A alone", kRows, around_branch("p = Sigmoid(x)", "q = Sigmoid(x)"), around_branch("p = Sigmoid(x)", kHalves)});
 INSTANTIATE_TEST_SUITE_P(OfConditions, NotTheSame,
                          ::testing::Values(Doubted{"of another operator", kRows, kWithoutBranches, behind_branches("p = Sin(x)")},
                                            Doubted{"of one operator more", kRows, kWithoutBranches,

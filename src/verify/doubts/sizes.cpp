@@ -234,11 +234,15 @@ class Deciding {
       if (!needed.contains(outermost)) return;
       if (!node.is("If") && !node.is("Slice") && (!may_limit(node) || gives_dims_only(node))) return;
       const OtherSizes other = differs_at(node);
-      const bool by_data = !other.by_sizes && node.is("If") && outermost == &node && evidence_.misses_one_of(side_, node) &&
-                           !proof::Prover(*side_.model, *side_.model).gives_one_result(node);
+      const bool by_data = !other.by_sizes && node.is("If") && outermost == &node && evidence_.misses_one_of(side_, node);
       if (by_data || other.at) out.push_back({&node, other.at});
     });
     return out;
+  }
+
+  /// Whether the node that decides by data does the same for all data.
+  [[nodiscard]] bool is_without_effect(const UnsampledDecision& decision) const {
+    return !decision.sizes && proof::Prover(*side_.model, *side_.model).gives_one_result(*decision.node);
   }
 
   /// Known shapes at the sizes of this index.
@@ -392,7 +396,9 @@ class Decisions {
       const bool is_condition = compares(predicate_of(*decision.node)) && is_read_as_condition(*decision.node->output(0));
       const bool is_made_up =
           decision.sizes && may_limit(*decision.node) && is_made_up_for(*decision.node->output(0), half, other, *decision.sizes);
-      if (found == others.end() && !is_condition && !is_made_up && !is_done_by_slices(decision)) return &decision;
+      if (found == others.end() && !is_condition && !is_made_up && !is_done_by_slices(decision) && !half.is_without_effect(decision)) {
+        return &decision;
+      }
       // Several comparisons may make one limit.
       if (found != others.end() && !compares(predicate_of(*decision.node))) others.erase(found);
     }
