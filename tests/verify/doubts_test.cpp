@@ -513,11 +513,11 @@ std::string behind_branches(const std::string& then) {
 }
 const std::string kWithoutBranches = number("half", "0.5") + "z = Cos(x)\n h = Mul(z, half)\n t = Tanh(h)\n u = Mul(t, h)\n y = Add(u, h)";
 
-INSTANTIATE_TEST_SUITE_P(
-    OfConditions, TheSame,
-    ::testing::Values(Doubted{"without effect", kRows, kWithoutBranches, behind_branches("p = Cos(x)")},
-                      Doubted{"spelled apart", kRows, kWithoutBranches, behind_branches("i = Identity(x) p = Cos(i)")}),
-    Doubted{"in A alone", kRows, around_branch("p = Sigmoid(x)", "q = Sigmoid(x)"), around_branch("p = Sigmoid(x)", kHalves)});
+INSTANTIATE_TEST_SUITE_P(OfConditions, TheSame,
+                         ::testing::Values(Doubted{"without effect", kRows, kWithoutBranches, behind_branches("p = Cos(x)")},
+                                           Doubted{"spelled apart", kRows, kWithoutBranches, behind_branches("i = Identity(x) p = Cos(i)")},
+                                           Doubted{"in A alone", kRows, around_branch("p = Sigmoid(x)", "q = Sigmoid(x)"),
+                                                   around_branch("p = Sigmoid(x)", kHalves)}));
 INSTANTIATE_TEST_SUITE_P(OfConditions, NotTheSame,
                          ::testing::Values(Doubted{"of another operator", kRows, kWithoutBranches, behind_branches("p = Sin(x)")},
                                            Doubted{"of one operator more", kRows, kWithoutBranches,
