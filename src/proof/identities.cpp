@@ -1,4 +1,4 @@
-// Recognizes nodes whose other operands make them pass one operand on as it is: whole slices, neutral numbers, reshapes to its own dims.
+// Recognizes nodes that pass one operand on as it is, alone or two together: whole slices, neutral numbers, what the next node undoes.
 #include <cmath>
 
 #include "base/positions.h"
@@ -19,10 +19,11 @@
 namespace relayout::proof {
 namespace {
 
+constexpr int64_t kLongestAxis = int64_t{1} << 48;  ///< no axis is longer
+
 /// Whether a Slice keeps all of each of its axes.
 bool slices_nothing(Side& side, Shapes& shapes, Ref output) {
   constexpr int kOperands = 10;
-  constexpr int64_t kLongest = int64_t{1} << 48;  // no axis is longer
   const Node& node = *output.value->producer();
   if (node.opset() < kOperands) return false;
   std::array<std::vector<int64_t>, 4> lists;  // starts, ends, axes, steps
@@ -39,7 +40,7 @@ bool slices_nothing(Side& side, Shapes& shapes, Ref output) {
     int64_t axis = axes.empty() ? static_cast<int64_t>(i) : axes[i];
     if (dims && axis < 0) axis += std::ssize(*dims);
     const bool is_sized = dims && axis >= 0 && axis < std::ssize(*dims) && (*dims)[as_size(axis)] >= 0;
-    const int64_t size = is_sized ? (*dims)[as_size(axis)] : kLongest;
+    const int64_t size = is_sized ? (*dims)[as_size(axis)] : kLongestAxis;
     const bool is_from_first = starts[i] == 0 || (is_sized && starts[i] <= -size);
     if (!is_from_first || ends[i] < size || (!steps.empty() && steps[i] != 1)) return false;
   }
@@ -92,7 +93,8 @@ bool reshapes_nothing(Side& side, Shapes& shapes, Ref output) {
     const int64_t axis = attributes.integer("axis", 1);
     return before->size() == 2 && (axis == 1 || axis == -1) && !attributes.is_open();
   }
-  const Ref request = node.is("Reshape") ? side.operand(output, 1) : Ref();
+  const bool is_expand = node.is("Expand");
+  const Ref request = side.operand(output, 1);
   const auto constant = request ? side.constant(request) : std::nullopt;
   const auto wanted = constant && element_count(constant->dims) <= kMostContents ? std::optional<PartialContents>(constant->load())
                       : request                                                  ? side.partial_contents(request)
@@ -107,10 +109,44 @@ bool reshapes_nothing(Side& side, Shapes& shapes, Ref output) {
     }
     const int64_t dim = wanted->values.data<int64_t>()[i];
     found += dim == -1 ? 1 : 0;
-    const bool is_kept = dim == -1 || (dim == 0 && zero_keeps) || (dim > 0 && dim == (*before)[i]);
+    const bool is_own = dim > 0 && dim == (*before)[i];
+    const bool is_kept = is_own || (is_expand ? dim == 1 : dim == -1 || (dim == 0 && zero_keeps));
     if (!is_kept || found > 1) return false;
   }
   return !attributes.is_open();
+}
+
+/// Whether a Tile takes its operand once.
+bool repeats_nothing(Side& side, Ref output) {
+  const Ref given = side.operand(output, 1);
+  const auto repeats = given && output.value->producer()->opset() >= 6 ? integers_of(side, given) : std::nullopt;
+  return repeats && std::ranges::all_of(*repeats, [](int64_t count) { return count == 1; });
+}
+
+/// Whether a Max or Min compares one value with itself.
+bool compares_itself(Side& side, Ref output) {
+  const Ref first = side.operand(output, 0);
+  for (std::size_t i = 1; i < output.value->producer()->inputs().size(); ++i) {
+    if (side.operand(output, i) != first) return false;
+  }
+  return true;
+}
+
+/// The operand that a Where takes all elements of.
+std::optional<std::size_t> always_chosen(Side& side, Shapes& shapes, Ref output) {
+  constexpr int64_t kMostElements = 1 << 12;
+  const Ref given = side.operand(output, 0);
+  const auto condition = given ? side.constant(given) : std::nullopt;
+  if (!condition || condition->type != DataType::boolean || element_count(condition->dims) > kMostElements ||
+      element_count(condition->dims) == 0)
+    return std::nullopt;
+  const Tensor elements = contiguous(condition->load());
+  const std::span<const bool> chosen(elements.data<bool>(), as_size(elements.element_count()));
+  if (std::ranges::find(chosen, !chosen.front()) != chosen.end()) return std::nullopt;
+  const std::size_t taken = chosen.front() ? 1 : 2;
+  const Ref value = side.operand(output, taken), other = side.operand(output, 3 - taken);
+  const auto dims = value && other ? shapes.of(other) : std::nullopt;
+  return dims && keeps_dims(shapes, value, *dims) && keeps_dims(shapes, value, condition->dims) ? std::optional(taken) : std::nullopt;
 }
 
 }  // namespace
@@ -122,7 +158,110 @@ std::optional<std::size_t> operand_passed_on(Side& side, Shapes& shapes, Ref out
   if (node->is("Slice")) return slices_nothing(side, shapes, output) ? std::optional<std::size_t>(0) : std::nullopt;
   if (node->is("Reshape") || node->is("Flatten") || node->is("Expand"))
     return reshapes_nothing(side, shapes, output) ? std::optional<std::size_t>(0) : std::nullopt;
+  if (node->is("Tile")) return repeats_nothing(side, output) ? std::optional<std::size_t>(0) : std::nullopt;
+  if (node->is("Max") || node->is("Min")) return compares_itself(side, output) ? std::optional<std::size_t>(0) : std::nullopt;
+  if (node->is("Where")) return always_chosen(side, shapes, output);
   return beside_neutral(side, shapes, output);
+}
+
+// Two nodes that undo each other.
+namespace {
+
+/// The axes that a Slice reverses, as written; nullopt if it does anything else.
+std::optional<std::vector<int64_t>> reversed_axes(Side& side, Shapes& shapes, Ref output) {
+  std::array<std::vector<int64_t>, 4> lists;  // starts, ends, axes, steps
+  for (std::size_t i = 0; i < lists.size(); ++i) {
+    const Ref given = side.operand(output, i + 1);
+    auto list = given ? integers_of(side, given) : std::nullopt;
+    if (!list) return std::nullopt;
+    lists[i] = std::move(*list);
+  }
+  const auto& [starts, ends, axes, steps] = lists;
+  if (ends.size() != starts.size() || axes.size() != starts.size() || steps.size() != starts.size()) return std::nullopt;
+  const auto dims = shapes.of(side.operand(output, 0));
+  for (std::size_t i = 0; i < starts.size(); ++i) {
+    const int64_t axis = axes[i] < 0 && dims ? axes[i] + std::ssize(*dims) : axes[i];
+    const bool is_sized = dims && axis >= 0 && axis < std::ssize(*dims) && (*dims)[as_size(axis)] >= 0;
+    const int64_t size = is_sized ? (*dims)[as_size(axis)] : kLongestAxis;
+    const bool is_from_last = starts[i] == -1 || starts[i] >= size - 1;
+    if (steps[i] != -1 || !is_from_last || ends[i] >= -size) return std::nullopt;
+  }
+  std::vector<int64_t> out = axes;
+  std::ranges::sort(out);
+  return out;
+}
+
+/// Whether a Slice takes away what the Pad in front of it added.
+bool cuts_padding(Side& side, Shapes& shapes, Ref sliced, Ref padded) {
+  const AttributeReader attributes(*padded.value->producer(), padded.call);
+  const auto dims = shapes.of(side.operand(padded, 0));
+  const auto pads = dims ? paddings(side, padded, attributes, dims) : std::nullopt;
+  if (!pads || attributes.is_open() || pads->size() != 2 * dims->size()) return false;
+  const auto starts = integers_of(side, side.operand(sliced, 1)), ends = integers_of(side, side.operand(sliced, 2));
+  const auto axes = side.operand(sliced, 3) ? integers_of(side, side.operand(sliced, 3)) : std::nullopt;
+  const auto steps = side.operand(sliced, 4) ? integers_of(side, side.operand(sliced, 4)) : std::vector<int64_t>{};
+  if (!starts || !ends || !axes || !steps || ends->size() != starts->size() || axes->size() != starts->size()) return false;
+  if (std::ranges::find_if(*steps, [](int64_t step) { return step != 1; }) != steps->end()) return false;
+  std::vector<int64_t> left = *pads;  // what no axis of the Slice has taken away
+  const auto rank = dims->size();
+  for (std::size_t i = 0; i < axes->size(); ++i) {
+    const auto axis = as_size((*axes)[i] < 0 ? (*axes)[i] + std::ssize(*dims) : (*axes)[i]);
+    if (axis >= rank || left[axis] < 0 || left[axis + rank] < 0) return false;
+    const int64_t size = (*dims)[axis], before = std::exchange(left[axis], 0), after = std::exchange(left[axis + rank], 0);
+    const bool ends_there = after > 0 ? (*ends)[i] == -after : (*ends)[i] >= kLongestAxis;
+    if ((*starts)[i] != before || (!ends_there && (size < 0 || (*ends)[i] != before + size))) return false;
+  }
+  return std::ranges::all_of(left, [](int64_t pad) { return pad == 0; });
+}
+
+/// Whether one of two nodes moves channels into blocks of pixels, and the other back.
+bool rearrange_back(const AttributeReader& outer, bool outer_is_depth, const AttributeReader& inner) {
+  const AttributeReader& to_pixels = outer_is_depth ? outer : inner;
+  return outer.integer("blocksize", 0) == inner.integer("blocksize", -1) && to_pixels.text("mode", "DCR") == "DCR" && !outer.is_open() &&
+         !inner.is_open();
+}
+
+/// The index of an element of a sequence that a SequenceConstruct makes.
+std::optional<std::size_t> place_in_sequence(Side& side, Ref element, const Node& sequence) {
+  const Ref given = side.operand(element, 1);
+  const auto place = given ? integers_of(side, given) : std::nullopt;
+  const int64_t count = std::ssize(sequence.inputs());
+  if (!place || place->size() != 1 || place->front() < -count || place->front() >= count) return std::nullopt;
+  return as_size(place->front() < 0 ? place->front() + count : place->front());
+}
+
+}  // namespace
+
+Undone upstream_of_inverse(Side& side, Shapes& shapes, Ref ref) {
+  const Node* const outer = ref.value->producer();
+  if (outer == nullptr || !outer->domain().empty() || !side.operand(ref, 0)) return {};
+  if (outer->is("Concat")) return upstream_of_parts(side, shapes, ref);
+  const Ref between = side.operand(ref, 0);
+  const Node* const inner = between.value->producer();
+  if (inner == nullptr || !inner->domain().empty() || !side.operand(between, 0)) return {};
+  const bool are_slices = outer->is("Slice") && inner->is("Slice"), is_cut = outer->is("Slice") && inner->is("Pad");
+  const bool to_depth = outer->is("SpaceToDepth") && inner->is("DepthToSpace");
+  const bool to_space = outer->is("DepthToSpace") && inner->is("SpaceToDepth");
+  std::optional<std::size_t> taken;
+  if (are_slices) {
+    const auto first = reversed_axes(side, shapes, between);
+    if (first && first == reversed_axes(side, shapes, ref)) taken = 0;
+  } else if (is_cut) {
+    if (cuts_padding(side, shapes, ref, between)) taken = 0;
+  } else if (to_depth || to_space) {
+    if (rearrange_back({*outer, ref.call}, to_space, {*inner, between.call})) taken = 0;
+  } else if (outer->is("SequenceAt") && inner->is("SequenceConstruct")) {
+    taken = place_in_sequence(side, ref, *inner);
+  }
+  if (!taken) return {};
+  Undone out{side.operand(between, *taken), {outer, inner}, {}};
+  for (std::size_t i = 1; i < outer->inputs().size(); ++i) {
+    if (const Ref other = side.operand(ref, i)) out.constants.push_back(other);
+  }
+  for (std::size_t i = 0; i < inner->inputs().size(); ++i) {
+    if (const Ref other = i == *taken ? Ref() : side.operand(between, i)) out.constants.push_back(other);
+  }
+  return out;
 }
 
 // Initial states of zeros, which LSTM, GRU and RNN assume where none is given (ONNX).

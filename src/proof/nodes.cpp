@@ -2,6 +2,8 @@
 //
 // The issue of a claim that fails is placed there, so that one wrong node gives one issue.
 
+#include <cmath>
+
 #include "base/positions.h"
 #include "base/text.h"
 #include "ops/op.h"
@@ -85,6 +87,14 @@ Found step_down(Sides& sides, const Claim& claim) {
     a = squeezed_a;
   } else if (const Ref squeezed_b = upstream_of_squeeze(sides.b, b, look.nodes_b)) {
     b = squeezed_b;
+  } else if (Undone undone_a = upstream_of_inverse(sides.a, sides.shapes_a, a); undone_a.value) {
+    look.bypassed = std::move(undone_a.nodes);
+    look.constants_a = std::move(undone_a.constants);
+    a = undone_a.value;
+  } else if (Undone undone_b = upstream_of_inverse(sides.b, sides.shapes_b, b); undone_b.value) {
+    look.nodes_b = std::move(undone_b.nodes);
+    look.constants_b = std::move(undone_b.constants);
+    b = undone_b.value;
   } else if (const auto inside_a = sides.a.entered(a)) {
     look.nodes_a.push_back(node_a);
     if (sides.a.function_of(*node_a) == nullptr && node_b != nullptr) look.rewritten.push_back(node_b);
@@ -99,6 +109,84 @@ Found step_down(Sides& sides, const Claim& claim) {
   look.next = claim;
   look.next->a = a;
   look.next->b = b;
+  return look;
+}
+
+// Reductions that keep their axes or not.
+namespace {
+
+/// A reduction, with the Squeeze that removes the axes that it keeps, if there is one.
+struct Reduction {
+  Ref result;
+  std::vector<int64_t> axes;  ///< in order
+  bool removes_axes = false;
+  const Node* squeeze = nullptr;
+  std::vector<Ref> constants;  ///< operands that say which axes
+};
+
+/// Axes counted from the first where the dims are known, in order; none: all.
+std::vector<int64_t> in_order(std::vector<int64_t> axes, const std::optional<Dims>& dims) {
+  for (int64_t& axis : axes) axis += axis < 0 && dims ? std::ssize(*dims) : 0;
+  const bool are_all = axes.empty() && dims;
+  for (int64_t axis = 0; are_all && axis < std::ssize(*dims); ++axis) axes.push_back(axis);
+  std::ranges::sort(axes);
+  return axes;
+}
+
+/// The axes that a node reduces, as written; none: all; nullopt: not known, or it is no reduction.
+std::optional<std::vector<int64_t>> reduced_axes(Side& side, Ref output, const AttributeReader& attributes) {
+  const Node& node = *output.value->producer();
+  if (node.is("ArgMax") || node.is("ArgMin")) return std::vector{attributes.integer("axis", 0)};
+  if (!node.op_type().starts_with("Reduce") || attributes.integer("noop_with_empty_axes", 0) != 0) return std::nullopt;
+  if (attributes.has("axes")) return attributes.integers("axes");
+  const Ref given = side.operand(output, 1);
+  return given ? integers_of(side, given) : std::vector<int64_t>{};
+}
+
+std::optional<Reduction> read_reduction(Side& side, Shapes& shapes, Ref output) {
+  const Node* const node = output.value->producer();
+  if (node == nullptr || !node->domain().empty() || !side.operand(output, 0)) return std::nullopt;
+  const AttributeReader attributes(*node, output.call);
+  const auto axes = reduced_axes(side, output, attributes);
+  if (!axes || attributes.is_open()) return std::nullopt;
+  Reduction out{output, in_order(*axes, shapes.of(side.operand(output, 0))), attributes.integer("keepdims", 1) == 0, nullptr, {}};
+  if (const Ref given = side.operand(output, 1)) out.constants.push_back(given);
+  return out;
+}
+
+std::optional<Reduction> read_squeezed_reduction(Side& side, Shapes& shapes, Ref output) {
+  const Node* const node = output.value->producer();
+  if (node == nullptr || !node->is("Squeeze") || !side.operand(output, 0)) return read_reduction(side, shapes, output);
+  auto out = read_reduction(side, shapes, side.operand(output, 0));
+  const auto removed = out && !out->removes_axes ? written_axes(side, output) : std::nullopt;
+  if (!removed || in_order(*removed, shapes.of(side.operand(out->result, 0))) != out->axes) return std::nullopt;
+  out->removes_axes = true;
+  out->squeeze = node;
+  if (const Ref given = side.operand(output, 1)) out->constants.push_back(given);
+  return out;
+}
+
+}  // namespace
+
+Found examine_reduction(Sides& sides, const Claim& claim) {
+  const auto a = read_squeezed_reduction(sides.a, sides.shapes_a, claim.a), b = read_squeezed_reduction(sides.b, sides.shapes_b, claim.b);
+  if (!a || !b || a->axes != b->axes || a->removes_axes != b->removes_axes || (a->squeeze == nullptr) == (b->squeeze == nullptr))
+    return std::nullopt;
+  const Claim reduced{a->result, b->result, {}, {}, {}, {}, claim.reader};
+  const Node &of_a = *a->result.value->producer(), &of_b = *b->result.value->producer();
+  const auto says_axes = [](const std::string& name) { return name == "keepdims" || name == "axes" || name == "axis"; };
+  if (!same_operator(of_a, of_b) || !same_semantics(of_a, reduced.a.call, of_b, reduced.b.call) ||
+      !std::ranges::all_of(different_attributes(sides.a, reduced.a, sides.b, reduced.b), says_axes))
+    return std::nullopt;
+  Look look;
+  look.nodes_a.push_back(&of_a);
+  look.nodes_b.push_back(&of_b);
+  look.rewritten.push_back(&of_b);
+  if (a->squeeze != nullptr) look.bypassed.push_back(a->squeeze);
+  if (b->squeeze != nullptr) look.nodes_b.push_back(b->squeeze);
+  look.constants_a = a->constants;
+  look.constants_b = b->constants;
+  look.claims.push_back({sides.a.operand(reduced.a, 0), sides.b.operand(reduced.b, 0), {}, {}, {}, {}, &of_b});
   return look;
 }
 
@@ -310,6 +398,22 @@ Look examine_nodes(Sides& sides, const Claim& claim) {
   return look;
 }
 
+namespace {
+
+/// Whether two operands of a node that broadcasts are one number, in dims that are those of the result or fewer.
+bool are_one_number(Sides& sides, const Claim& claim, Ref of_a, Ref of_b) {
+  constexpr int kAsNumpy = 7;  // from this version on operands are broadcast so
+  const Node &a = *claim.a.value->producer(), &b = *claim.b.value->producer();
+  if (!has_trait(b, Trait::broadcasts) || std::min(a.opset(), b.opset()) < kAsNumpy) return false;
+  const auto in_a = reals_of(sides.a, of_a, 1), in_b = in_a ? reals_of(sides.b, of_b, 1) : std::nullopt;
+  if (!in_b || in_a->size() != 1 || in_b->size() != 1 || in_a->front() != in_b->front()) return false;
+  if (std::signbit(in_a->front()) != std::signbit(in_b->front()) || sides.a.type_of(of_a) != sides.b.type_of(of_b)) return false;
+  const auto dims_a = sides.shapes_a.of(claim.a), dims_b = sides.shapes_b.of(claim.b);
+  return dims_a && dims_b && dims_a->size() == dims_b->size();
+}
+
+}  // namespace
+
 void examine_operands(Sides& sides, const Claim& claim, std::size_t first, Look& look) {
   const Node& a = *claim.a.value->producer();
   const Node& b = *claim.b.value->producer();
@@ -318,7 +422,8 @@ void examine_operands(Sides& sides, const Claim& claim, std::size_t first, Look&
     const Ref of_a = sides.a.operand(claim.a, i);
     const Ref of_b = sides.b.operand(claim.b, i);
     if (!of_a && !of_b) continue;
-    if (moved && moved->input == i && is_same_argument(sides.a, claim.a, sides.b, claim.b, *moved)) {
+    if ((moved && moved->input == i && is_same_argument(sides.a, claim.a, sides.b, claim.b, *moved)) ||
+        (of_a && of_b && are_one_number(sides, claim, of_a, of_b))) {
       if (of_a) look.constants_a.push_back(of_a);
       if (of_b) look.constants_b.push_back(of_b);
       continue;

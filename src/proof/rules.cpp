@@ -64,6 +64,7 @@ constexpr auto kRules = std::to_array<Rule>({
     {"sizes", For::same, examine_sizes},
     {"evaluated constant", For::different, examine_evaluated},
     {"formula of a call", For::different, examine_call},
+    {"reduction", For::different, examine_reduction},
     {"no effect", For::different, step_down},
     {"branches", For::different, examine_branches},
     {"loop", For::different, examine_loop},
@@ -99,11 +100,15 @@ Found first_found(Sides& sides, const Claim& claim, For kind) {
   return std::nullopt;
 }
 
-/// Whether one of two Transposes of different permutations ends a pair that cancels.
-bool ends_other_pair(const Sides& sides, const Claim& claim) {
+/// Whether one of two nodes of one operator alone ends nodes that cancel: a Transpose of another permutation, or another node.
+bool ends_other_pair(Sides& sides, const Claim& claim) {
   const Node *const a = claim.a.value->producer(), *const b = claim.b.value->producer();
+  if (!a->is("Transpose")) {
+    return static_cast<bool>(upstream_of_inverse(sides.a, sides.shapes_a, claim.a).value) !=
+           static_cast<bool>(upstream_of_inverse(sides.b, sides.shapes_b, claim.b).value);
+  }
   std::vector<const Node*> pair;
-  return a->is("Transpose") && written_permutation(*a, claim.a.call) != written_permutation(*b, claim.b.call) &&
+  return written_permutation(*a, claim.a.call) != written_permutation(*b, claim.b.call) &&
          (upstream_of_transposes(sides.a, claim.a, pair) || upstream_of_transposes(sides.b, claim.b, pair));
 }
 

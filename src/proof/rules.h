@@ -92,6 +92,8 @@ using Found = std::optional<Look>;
 // nodes.cpp
 /// Continues upstream of a node that only one of the two models has.
 [[nodiscard]] Found step_down(Sides& sides, const Claim& claim);
+/// A reduction that removes its axes is one that keeps them, with a Squeeze downstream of it.
+[[nodiscard]] Found examine_reduction(Sides& sides, const Claim& claim);
 /// A value that an If of one model alone makes is the other model's in each graph that it may enter.
 [[nodiscard]] Found examine_branches(Sides& sides, const Claim& claim);
 /// A Loop of one model alone that runs once or never, where constants say so.
@@ -127,6 +129,16 @@ void compare_tensors(Sides& sides, const Claim& claim, Look& look, const Value* 
 [[nodiscard]] bool requests_own_dim(Side& side, Shapes& shapes, Ref reshaped, std::size_t place);
 /// identities.cpp: the operand that a node passes on as it is, if it does.
 [[nodiscard]] std::optional<std::size_t> operand_passed_on(Side& side, Shapes& shapes, Ref output);
+/// A value that some nodes give back as it is, with those nodes and their other operands.
+struct Undone {
+  Ref value;  ///< empty: none
+  std::vector<const Node*> nodes;
+  std::vector<Ref> constants;
+};
+/// identities.cpp: the value upstream of two nodes the second of which undoes the first, or of a Concat of all parts of one value.
+[[nodiscard]] Undone upstream_of_inverse(Side& side, Shapes& shapes, Ref ref);
+/// selections.cpp: the value all parts of which a Concat joins in order.
+[[nodiscard]] Undone upstream_of_parts(Side& side, Shapes& shapes, Ref joined);
 /// identities.cpp: accounts for an operand of one side's node that says what its absence means: an initial state of zeros.
 [[nodiscard]] bool is_default_operand(Sides& sides, Ref output, std::size_t index, bool is_first, Look& look);
 /// selections.cpp: whether a Slice or Split selects all of its operand.

@@ -346,11 +346,15 @@ class SelectionReader {
     const auto axis = axis_of(attributes.integer("axis", 0), dims);
     const Ref index = side_.operand(output, 1);
     const auto constant = index ? side_.constant(index) : std::nullopt;
-    const auto values = constant && constant->dims.empty() ? integers_of(side_, index) : std::nullopt;
-    if (!axis || !values || values->size() != 1 || attributes.is_open()) return std::nullopt;
-    const int64_t at = values->front() < 0 ? values->front() + axis->second : values->front();
-    if (at < 0 || at >= axis->second) return std::nullopt;
-    return Selection{{}, axis->first, at, at + 1, axis->second, true, {}, {}};
+    const bool is_known = constant && constant->dims.size() <= 1 && element_count(constant->dims) <= kMostIndices;
+    const auto values = is_known ? integers_of(side_, index) : std::nullopt;
+    if (!axis || !values || values->empty() || attributes.is_open()) return std::nullopt;
+    const int64_t size = axis->second, begin = values->front() < 0 ? values->front() + size : values->front();
+    for (std::size_t i = 0; i < values->size(); ++i) {
+      const int64_t at = (*values)[i] < 0 ? (*values)[i] + size : (*values)[i];
+      if (at != begin + static_cast<int64_t>(i) || at < 0 || at >= size) return std::nullopt;
+    }
+    return Selection{{}, axis->first, begin, begin + std::ssize(*values), size, constant->dims.empty(), {}, {}};
   }
 
   /// An element of the sequence that a SplitToSequence makes.
@@ -413,6 +417,27 @@ bool takes_all(Side& side, Shapes& shapes, Ref output) {
   const auto found =
       node != nullptr && !node->is("Squeeze") && !node->is("SequenceAt") ? SelectionReader(side, shapes).read(output) : std::nullopt;
   return found && !found->is_squeezed && found->begin == 0 && found->end == found->size;
+}
+
+Undone upstream_of_parts(Side& side, Shapes& shapes, Ref joined) {
+  const Node& node = *joined.value->producer();
+  const AttributeReader attributes(node, joined.call);
+  Undone out{{}, {&node}, {}};
+  int64_t at = 0, size = -1;
+  for (std::size_t i = 0; i < node.inputs().size(); ++i) {
+    const Ref operand = side.operand(joined, i);
+    const auto part = operand ? SelectionReader(side, shapes).read(operand) : std::nullopt;
+    if (!part || part->is_squeezed || part->begin != at || (i > 0 && part->data != out.value)) return {};
+    const auto dims = shapes.of(part->data);
+    const int64_t axis = attributes.integer("axis", 0);
+    if (!dims || (axis < 0 ? axis + std::ssize(*dims) : axis) != part->axis) return {};
+    out.value = part->data;
+    out.nodes.insert(out.nodes.end(), part->nodes.begin(), part->nodes.end());
+    out.constants.insert(out.constants.end(), part->constants.begin(), part->constants.end());
+    at = part->end;
+    size = part->size;
+  }
+  return at == size && !attributes.is_open() ? out : Undone();
 }
 
 Found examine_selection(Sides& sides, const Claim& claim) {

@@ -166,5 +166,140 @@ TEST(ProofOfIdentities, InitialStatesOfZeros) {
   EXPECT_FALSE(prove(model(fixed, "", ""), model(fixed, "c = Concat <axis = 0> (i, i, two) s = ConstantOfShape (c)", given)).proved);
 }
 
+TEST(ProofOfIdentities, OperandsTakenOnceOrAlways) {
+  EXPECT_TRUE(is_nothing("float[N,3] x", "Tile (n, r)", {{"r", {1, 1}}}));
+  EXPECT_FALSE(is_nothing("float[N,3] x", "Tile (n, r)", {{"r", {1, 2}}}));
+  EXPECT_TRUE(is_nothing("float[N,3] x", "Max (n, n)", Lists()));
+  EXPECT_TRUE(is_nothing("float[N,3] x", "Min (n, n, n)", Lists()));
+  EXPECT_FALSE(is_nothing("float[N,3] x", "Max (n, x)", Lists()));
+  EXPECT_TRUE(is_nothing("float[N,3] x", "Gather <axis = 1> (n, i)", {{"i", {0, 1, -1}}}));
+  EXPECT_FALSE(is_nothing("float[N,3] x", "Gather <axis = 1> (n, i)", {{"i", {0, 2, 1}}}));
+  EXPECT_FALSE(is_nothing("float[N,3] x", "Gather <axis = 1> (n, i)", {{"i", {0, 1}}}));
+}
+
+TEST(ProofOfIdentities, ChoicesThatAConstantMakes) {
+  const auto is_chosen = [](const std::string& condition, const std::string& chosen, const std::string& other) {
+    return prove(Example("g (float[N,3] x) => (y) { n = Abs (x) y = Neg (n) }"),
+                 Example("g (float[N,3] x) => (y) { n = Abs (x) c = Constant <value = bool" + condition + "> () a = Where (c, " + chosen +
+                         ", " + other + ") y = Neg (a) }"))
+        .proved;
+  };
+  EXPECT_TRUE(is_chosen(" {1}", "n", "x"));
+  EXPECT_TRUE(is_chosen("[3] {0, 0, 0}", "x", "n"));
+  EXPECT_FALSE(is_chosen(" {1}", "x", "n"));
+  EXPECT_FALSE(is_chosen("[3] {1, 0, 1}", "n", "x"));
+  EXPECT_FALSE(is_chosen("[1,1,1] {1}", "n", "x")) << "another rank";
+}
+
+TEST(ProofOfIdentities, ExpandsToTheDimsThatAreThere) {
+  const auto of_itself = [](const std::string& of) {
+    return prove(Example("g (float[N,3] x, float[M,3] z) => (y) { n = Abs (x) y = Neg (n) }"),
+                 Example("g (float[N,3] x, float[M,3] z) => (y) { n = Abs (x) d = Shape (" + of + ") a = Expand (n, d) y = Neg (a) }"))
+        .proved;
+  };
+  EXPECT_TRUE(of_itself("n"));
+  EXPECT_TRUE(of_itself("x"));
+  EXPECT_FALSE(of_itself("z"));
+}
+
+/// Two nodes in front of a Neg that give back what is upstream of them, in either model.
+bool undo_each_other(const std::string& x, const std::string& nodes, const Lists& lists) {
+  Example with("g (" + x + ") => (y) { n = Abs (x) " + nodes + " y = Neg (a) }"),
+      without("g (" + x + ") => (y) { n = Abs (x) y = Neg (n) }");
+  for (const auto& [name, numbers] : lists) with.add(name, numbers);
+  const bool first = prove(with, without).proved, second = prove(without, with).proved;
+  EXPECT_EQ(first, second) << nodes;
+  return first;
+}
+
+TEST(ProofOfInverses, SlicesThatReverseTwice) {
+  const std::string nodes = "t = Slice (n, b, e, k, s) a = Slice (t, b, e, k, s)", x = "float[N,3] x";
+  EXPECT_TRUE(undo_each_other(x, nodes, {{"b", {-1}}, {"e", {-kEnd}}, {"k", {0}}, {"s", {-1}}}));
+  EXPECT_TRUE(undo_each_other(x, nodes, {{"b", {2, -1}}, {"e", {-4, -kEnd}}, {"k", {1, 0}}, {"s", {-1, -1}}}));
+  EXPECT_FALSE(undo_each_other(x, nodes, {{"b", {-1}}, {"e", {0}}, {"k", {1}}, {"s", {-1}}})) << "the first is left out";
+  EXPECT_FALSE(undo_each_other(x, nodes, {{"b", {1}}, {"e", {-kEnd}}, {"k", {1}}, {"s", {-1}}})) << "the last is left out";
+  EXPECT_FALSE(undo_each_other(x, "t = Slice (n, b, e, k, s) a = Slice (t, b, e, o, s)",
+                               {{"b", {-1}}, {"e", {-kEnd}}, {"k", {0}}, {"o", {1}}, {"s", {-1}}}));
+  // A Slice in front of such a pair.
+  const auto add = [](Example example) { return example.add("b", {-1}).add("e", {-kEnd}).add("s", {-1}).add("k", {1}).add("o", {1}); };
+  EXPECT_TRUE(
+      prove(add(Example("g (float[N,3] x) => (y) { y = Slice (x, o, e, k, s) }")),
+            add(Example("g (float[N,3] x) => (y) { f = Slice (x, o, e, k, s) t = Slice (f, b, e, k, s) y = Slice (t, b, e, k, s) }")))
+          .proved);
+}
+
+TEST(ProofOfInverses, SlicesThatCutPadding) {
+  const std::string nodes = "t = Pad <mode = \"reflect\"> (n, p) a = Slice (t, b, e, k)", x = "float[N,3] x";
+  EXPECT_TRUE(undo_each_other(x, nodes, {{"p", {0, 1, 0, 2}}, {"b", {1}}, {"e", {-2}}, {"k", {1}}}));
+  EXPECT_TRUE(undo_each_other(x, nodes, {{"p", {0, 1, 0, 2}}, {"b", {1}}, {"e", {4}}, {"k", {-1}}}));
+  EXPECT_TRUE(undo_each_other(x, nodes, {{"p", {2, 1, 0, 0}}, {"b", {1, 2}}, {"e", {kEnd, kEnd}}, {"k", {1, 0}}}));
+  EXPECT_FALSE(undo_each_other(x, nodes, {{"p", {0, 1, 0, 2}}, {"b", {1}}, {"e", {-1}}, {"k", {1}}}));
+  EXPECT_FALSE(undo_each_other(x, nodes, {{"p", {0, 1, 0, 2}}, {"b", {0}}, {"e", {-2}}, {"k", {1}}}));
+  EXPECT_FALSE(undo_each_other(x, nodes, {{"p", {1, 1, 0, 2}}, {"b", {1}}, {"e", {-2}}, {"k", {1}}})) << "another axis is padded too";
+  EXPECT_FALSE(undo_each_other(x, nodes, {{"p", {0, -1, 0, 0}}, {"b", {0}}, {"e", {kEnd}}, {"k", {1}}})) << "the Pad cuts";
+  EXPECT_FALSE(undo_each_other(x, nodes, {{"p", {1, 0, 0, 0}}, {"b", {1}}, {"e", {3}}, {"k", {0}}})) << "of unknown size";
+}
+
+TEST(ProofOfInverses, PartsJoinedInOrder) {
+  EXPECT_TRUE(undo_each_other("float[N,3] x", "p, q = Split <axis = 1> (n, l) a = Concat <axis = -1> (p, q)", {{"l", {1, 2}}}));
+  EXPECT_TRUE(undo_each_other("float[4,3] x", "p = Slice (n, b, m, k) q = Slice (n, m, e, k) a = Concat <axis = 0> (p, q)",
+                              {{"b", {0}}, {"m", {1}}, {"e", {4}}, {"k", {0}}}));
+  EXPECT_FALSE(undo_each_other("float[N,4] x", "p, q = Split <axis = 1> (n, l) a = Concat <axis = 1> (q, p)", {{"l", {2, 2}}}));
+  EXPECT_FALSE(undo_each_other("float[4,4] x", "p, q = Split <axis = 1> (n, l) a = Concat <axis = 0> (p, q)", {{"l", {2, 2}}}));
+  EXPECT_FALSE(undo_each_other("float[N,4] x", "p, q, r = Split <axis = 1> (n, l) a = Concat <axis = 1> (p, q)", {{"l", {1, 2, 1}}}));
+}
+
+TEST(ProofOfInverses, ElementsOfASequence) {
+  const auto at = [&](const std::string& place) {
+    const Example with("g (float[N,3] x) => (y) { n = Abs (x) z = Sin (x) s = SequenceConstruct (z, n) i = Constant <value = int64 {" +
+                       place + "}> () a = SequenceAt (s, i) y = Neg (a) }");
+    return prove(Example("g (float[N,3] x) => (y) { n = Abs (x) y = Neg (n) }"), with).proved;
+  };
+  EXPECT_TRUE(at("1"));
+  EXPECT_TRUE(at("-1"));
+  EXPECT_FALSE(at("0"));
+}
+
+TEST(ProofOfInverses, ChannelsInBlocksOfPixels) {
+  const std::string x = "float[N,8,4,6] x", depth = "t = SpaceToDepth <blocksize = 2> (n) a = DepthToSpace ";
+  EXPECT_TRUE(undo_each_other(x, depth + "<blocksize = 2> (t)", {}));
+  EXPECT_TRUE(undo_each_other(x, "t = DepthToSpace <blocksize = 2> (n) a = SpaceToDepth <blocksize = 2> (t)", {}));
+  EXPECT_FALSE(undo_each_other(x, depth + "<blocksize = 2, mode = \"CRD\"> (t)", {}));
+}
+
+/// A reduction without its axes in A; in B, one that keeps them, and a Squeeze.
+bool is_squeezed(const std::string& a, const std::string& b, const Lists& lists) {
+  Example without("g (float[N,3,M] x) => (y) { n = Abs (x) r = " + a + " y = Neg (r) }"),
+      with("g (float[N,3,M] x) => (y) { n = Abs (x) " + b + " y = Neg (r) }");
+  for (const auto& [name, numbers] : lists) with.add(name, numbers), without.add(name, numbers);
+  const bool first = prove(without, with).proved, second = prove(with, without).proved;
+  EXPECT_EQ(first, second) << b;
+  return first;
+}
+
+TEST(ProofOfReductions, AxesRemovedByASqueeze) {
+  const std::string max = "ReduceMax <keepdims = 0> (n, k)", kept = "t = ReduceMax <keepdims = 1> (n, k) r = Squeeze (t, l)";
+  EXPECT_TRUE(is_squeezed(max, kept, {{"k", {-1, 1}}, {"l", {1, 2}}}));
+  EXPECT_FALSE(is_squeezed(max, kept, {{"k", {-1}}, {"l", {1}}}));
+  EXPECT_FALSE(is_squeezed(max, "t = ReduceMin <keepdims = 1> (n, k) r = Squeeze (t, k)", {{"k", {1}}}));
+  EXPECT_FALSE(is_squeezed(max, "t = ReduceMax <keepdims = 1> (n, l) r = Squeeze (t, l)", {{"k", {1}}, {"l", {2}}}));
+  EXPECT_TRUE(is_squeezed("ReduceSum <keepdims = 0> (n)", "t = ReduceSum (n) r = Squeeze (t)", {}));
+  EXPECT_TRUE(is_squeezed("ArgMax <axis = 1, keepdims = 0> (n)", "t = ArgMax <axis = -2> (n) r = Squeeze (t, l)", {{"l", {1}}}));
+  EXPECT_FALSE(is_squeezed("ArgMax <axis = 1, keepdims = 0> (n)", "t = ArgMax <axis = 1, select_last_index = 1> (n) r = Squeeze (t, l)",
+                           {{"l", {1}}}));
+}
+
+TEST(ProofOfBroadcasts, OneNumberInOtherDims) {
+  const auto model = [](const std::string& x, const std::string& node, const Dims& dims, double number) {
+    Example out("g (" + x + ", bool[N,3] m) => (y) { n = Abs (x) y = " + node + " }");
+    return out.add("c", Array{DataType::float32, dims, {number}});
+  };
+  for (const char* const node : {"Where (m, n, c)", "Max (n, c)"}) {
+    EXPECT_TRUE(prove(model("float[N,3] x", node, {}, 2), model("float[N,3] x", node, {1, 1}, 2)).proved) << node;
+    EXPECT_FALSE(prove(model("float[N,3] x", node, {}, 2), model("float[N,3] x", node, {1}, 3)).proved) << node;
+    EXPECT_FALSE(prove(model("float[N,3] x", node, {}, 2), model("float[N,3] x", node, {1, 1, 1}, 2)).proved) << node;
+  }
+}
+
 }  // namespace
 }  // namespace relayout::test
