@@ -407,6 +407,7 @@ bool are_one_number(Sides& sides, const Claim& claim, Ref of_a, Ref of_b) {
   if (!has_trait(b, Trait::broadcasts) || std::min(a.opset(), b.opset()) < kAsNumpy) return false;
   const auto in_a = reals_of(sides.a, of_a, 1), in_b = in_a ? reals_of(sides.b, of_b, 1) : std::nullopt;
   if (!in_b || in_a->size() != 1 || in_b->size() != 1 || in_a->front() != in_b->front()) return false;
+  if (sides.a.constant(of_a)->dims == sides.b.constant(of_b)->dims) return false;  // the constants themselves are compared then
   if (std::signbit(in_a->front()) != std::signbit(in_b->front()) || sides.a.type_of(of_a) != sides.b.type_of(of_b)) return false;
   const auto dims_a = sides.shapes_a.of(claim.a), dims_b = sides.shapes_b.of(claim.b);
   return dims_a && dims_b && dims_a->size() == dims_b->size();
