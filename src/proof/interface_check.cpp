@@ -36,8 +36,10 @@ std::vector<Port> outputs_of(const Model& model) {
   return out;
 }
 
+/// Of an output, the second model may tell more: a size, or a name where there was none.
 bool same_dim(const Port& port, const onnx::TensorShapeProto::Dimension& a, const onnx::TensorShapeProto::Dimension& b) {
-  if (a.has_dim_value() != b.has_dim_value()) return port.side == "output" && b.has_dim_value();
+  const bool may_tell_more = port.side == "output" && !a.has_dim_value() && (b.has_dim_value() || a.dim_param().empty());
+  if (may_tell_more || a.has_dim_value() != b.has_dim_value()) return may_tell_more;
   return a.has_dim_value() ? a.dim_value() == b.dim_value() : a.dim_param() == b.dim_param();
 }
 

@@ -35,6 +35,11 @@ TEST(ProofOfInterface, ElementsOfSequences) {
 TEST(ProofOfInterface, V19OutputDimsMoreExact) {
   EXPECT_TRUE(is_proved(prove(original(), model("float[N,3] x", "float[2,3] y"))));
   EXPECT_FALSE(prove(original(), model("float[N,3] x", "float[N,4] y")).proved);
+  const Example unnamed = model("float[N,3] x", "float[?,3] y");
+  EXPECT_TRUE(is_proved(prove(unnamed, model("float[N,3] x", "float[unk__0,3] y"))));
+  EXPECT_FALSE(prove(original(), unnamed).proved);
+  EXPECT_FALSE(prove(original(), model("float[N,3] x", "float[M,3] y")).proved);
+  EXPECT_FALSE(prove(model("float[?,3] x", "float[N,3] y"), original()).proved) << "of an input";
 }
 
 TEST(ProofOfInterface, V6MissingV7AddedV8Renamed) {
