@@ -92,6 +92,25 @@ TEST_F(DeriveCommand, VerifyJudgesByCentralDifferences) {
   EXPECT_EQ(run({"verify", "loss.onnxtxt", "--derivative", "loss.onnxtxt"}).code, 2);
 }
 
+TEST_F(DeriveCommand, VerifyMeasuresTheRoundingOfShortDifferences) {
+  // A kink at 1 + 2e-8, so that only steps count in which a large addend drowns the sixth digit of the differences.
+  const auto write = [&](const std::string& name, const std::string& slope) {
+    write_file(
+        folder_ / (name + ".onnxtxt"),
+        "<ir_version: 10, opset_import: [\"\" : 18]> g (double[1] x) => (double[1] y) { k = Constant <value = double {1.00000002}> () l = "
+        "Constant <value = double {4000}> () s = Constant <value = double {" +
+            slope + "}> () a = Sub (x, k) b = Relu (a) c = Mul (x, s) d = Add (b, c) y = Add (d, l) }");
+    EXPECT_EQ(run({"derive", "jvp", name + ".onnxtxt", "-o", name + ".onnx"}).code, 0);
+    return run({"verify", "right.onnxtxt", "--derivative", name + ".onnx", "--input", "x=1", "--samples", "1"});
+  };
+  const ProcessResult right = write("right", "1");
+  EXPECT_EQ(right.code, 0) << right.out << right.err;
+  EXPECT_THAT(right.out, HasSubstr("of the differences' rounding"));
+  const ProcessResult wrong = write("wrong", "1.0005");
+  EXPECT_EQ(wrong.code, 1) << wrong.out << wrong.err;
+  EXPECT_THAT(wrong.out, HasSubstr("WRONG   'y.tangent'"));
+}
+
 TEST_F(DeriveCommand, RaisesOldOpsets) {
   write_file(
       folder_ / "old.onnxtxt",
