@@ -89,7 +89,13 @@ void expand_standard(Node& node, Sizes& sizes) {
   expand(node, graph, message);
 }
 
-constexpr std::array<Open, 4> kOpen = {{{"Attention", attention}, {"GRU", unrolled}, {"LSTM", unrolled}, {"RNN", unrolled}}};
+constexpr auto kOpen = std::to_array<Open>({
+    {"Attention", attention},
+    {"GRU", unrolled},
+    {"LSTM", unrolled},
+    {"RNN", unrolled},
+    {"ReduceProd", product_of_axes},
+});
 
 const Open* find_open(std::string_view op) {
   const auto* const found = std::ranges::find(kOpen, op, &Open::op);

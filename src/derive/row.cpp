@@ -172,7 +172,7 @@ constexpr std::array<Refusal, 5> kRefusals = {{
      "SequenceInsert SequenceLength SplitToSequence "},
     {"its derivative is not written",
      " AffineGrid BitCast CausalConvWithState Col2Im Compress CumProd DFT DeformConv Det GlobalLpPool GridSample Hardmax "
-     "LinearAttention LpPool MaxRoiPool MaxUnpool OneHot Range ReduceProd RoiAlign RotaryEmbedding STFT Scatter SwiGLU TensorScatter "
+     "LinearAttention LpPool MaxRoiPool MaxUnpool OneHot Range RoiAlign RotaryEmbedding STFT Scatter SwiGLU TensorScatter "
      "Unique "
      "Upsample "},
 }};

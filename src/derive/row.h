@@ -141,6 +141,8 @@ struct Open {
   Names (*write)(const Row& row);
 };
 [[nodiscard]] Names attention(const Row& row);
+/// A product along axes of known size, by pairs: its derivatives are right where elements are 0.
+[[nodiscard]] Names product_of_axes(const Row& row);
 /// A recurrent operator, step by step.
 [[nodiscard]] Names unrolled(const Row& row);
 

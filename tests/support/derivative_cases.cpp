@@ -221,6 +221,11 @@ void add_reductions(std::vector<RowCase>& out) {
     add("_two", "[3]", "a = Constant <value_ints = [0, -1]> () y = " + name + " <keepdims = 0> (x, a)");
     add("_all", "", "y = " + name + " <keepdims = 0> (x)");
   }
+  const auto add_product = [&](const std::string& suffix, const std::string& y, const std::string& node) {
+    out.push_back(moves("ReduceProd" + suffix, "[N, 5, 4]", y, node));
+  };
+  add_product("", "[N, 1, 4]", "a = Constant <value_ints = [1]> () y = ReduceProd (x, a)");
+  add_product("_two", "[N]", "a = Constant <value_ints = [1, -1]> () y = ReduceProd <keepdims = 0> (x, a)");
   out.push_back(unary("Softmax"));
   out.push_back(unary("LogSoftmax"));
   out.push_back(unary("Softmax", -2, 2, "axis = 1"));
