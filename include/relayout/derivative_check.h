@@ -19,6 +19,7 @@ struct DerivativeCheckOptions : InputOptions {
 struct CheckedDerivative {
   std::string name;      ///< of the output
   double error = 0;      ///< the largest of all samples, relative to the derivative's size; infinite where its dims are others
+  double bound = 1e-6;   ///< of this error: that of the result, or five times what rounding makes of the differences
   bool is_told = false;  ///< in some sample it is larger than what rounding makes of differences
   bool holds = false;
 };

@@ -95,14 +95,10 @@ Name Batcher::in(const Value& value, Form form) {
   return forms.at(form);
 }
 
-/// Whether a node reads, in its nested graphs too, what is batched or computed from other values.
-bool Batcher::is_touched(const Node& node) const {
-  const auto is_ours = [&](const Value* value) { return value != nullptr && (batched_.contains(value) || same_.contains(value)); };
-  bool out = std::ranges::any_of(node.inputs(), is_ours);
-  for (const auto& nested : node.subgraphs()) {
-    for_each_node(*nested, [&](const Node& inner) { out = out || std::ranges::any_of(inner.inputs(), is_ours); });
-  }
-  return out;
+Name Batcher::every(const Value& value) {
+  if (is_batched(value)) return in(value, Form::stacked);
+  const Name name = same(value), count = w_.shape(std::vector<Dim>{count_});
+  return w_.make("Expand", {name, w_.make("Concat", {count, w_.shape(name)}, {{"axis", int64_t{0}}})});
 }
 
 void Batcher::run(const std::vector<const Value*>& wanted) {
@@ -113,9 +109,7 @@ void Batcher::run(const std::vector<const Value*>& wanted) {
     open.pop_back();
     const Node* const maker = value.producer();
     if (batched_.contains(&value) || maker == nullptr || !needed.insert(maker).second) continue;
-    for (const Value* input : maker->inputs()) {
-      if (input != nullptr) open.push_back(input);
-    }
+    for_each_read(*maker, [&](const Value& input) { open.push_back(&input); });
   }
   std::vector<const Node*> nodes;
   for (const Node& node : graph_.nodes()) {
@@ -123,7 +117,7 @@ void Batcher::run(const std::vector<const Value*>& wanted) {
   }
   for (const Node* node : nodes) {
     check_interrupt();
-    if (is_touched(*node)) write(*node);
+    if (any_read(*node, [&](const Value& value) { return is_touched(value); })) write(*node);
   }
   if (refusals_.empty()) return;
   fail(ErrorKind::unsupported,
@@ -135,8 +129,8 @@ void Batcher::write(const Node& node) {
   BatchRow row(node, sizes_, *this);
   try {
     const auto is_batched_input = [&](const Value* value) { return value != nullptr && is_batched(*value); };
-    if (!node.subgraphs().empty()) row.refuse("it runs other graphs");
-    if (std::ranges::any_of(node.inputs(), is_batched_input)) {
+    if (!node.subgraphs().empty() && !node.is("If")) row.refuse("it runs other graphs");
+    if (node.is("If") || std::ranges::any_of(node.inputs(), is_batched_input)) {
       const Batch* const entry = node.domain().empty() ? find_batch(node) : nullptr;
       if (entry == nullptr) row.refuse("no form of it with a batch is known");
       entry->write(row);
@@ -172,13 +166,10 @@ Name BatchRow::stacked_as(std::size_t input, std::size_t rank_wanted) const {
 
 Name BatchRow::every(std::size_t input, Form form) const {
   if (is_batched(input)) return in(input, form);
-  const Name name = own(input);
+  if (form == Form::stacked) return batch.every(present(input));
   std::vector<Dim> repeats(rank(input), Dim(1));
-  if (form != Form::stacked) {
-    repeats.at(form == Form::rows ? 0 : 1) = batch.count();
-    return w.make("Tile", {name, w.shape(repeats)});
-  }
-  return w.make("Expand", {name, joined({size_vector(batch.count()), w.shape(name)})});
+  repeats.at(form == Form::rows ? 0 : 1) = batch.count();
+  return w.make("Tile", {own(input), w.shape(repeats)});
 }
 
 Names BatchRow::first_in(Form form) const {
@@ -254,7 +245,7 @@ constexpr Batch kElementwiseBatch{"", elementwise};
 }  // namespace
 
 const Batch* find_batch(const Node& node) {
-  for (const BatchRows table : {movement_batches(), product_batches()}) {
+  for (const BatchRows table : {movement_batches(), product_batches(), branch_batches()}) {
     const auto found = std::ranges::find(table, node.op_type(), &Batch::op);
     if (found != table.end()) return &*found;
   }

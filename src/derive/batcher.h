@@ -39,6 +39,10 @@ class Batcher {
   [[nodiscard]] Name same(const Value& value) const;
   void set_same(const Value& value, const Name& name) { same_[&value] = name; }
   [[nodiscard]] bool is_batched(const Value& value) const { return batched_.contains(&value); }
+  /// Whether a value is batched, or computed from other values than before.
+  [[nodiscard]] bool is_touched(const Value& value) const { return is_batched(value) || same_.contains(&value); }
+  /// A value as a batch, repeated where it is the same for all.
+  [[nodiscard]] Name every(const Value& value);
   /// Whether a value in rows has a single one for each of the batch.
   [[nodiscard]] bool is_sample(const Value& value) const;
   [[nodiscard]] bool has(const Value& value, Form form) const;
@@ -51,7 +55,6 @@ class Batcher {
 
  private:
   using Forms = std::map<Form, Name>;
-  [[nodiscard]] bool is_touched(const Node& node) const;
   void write(const Node& node);
   [[nodiscard]] Name stack(const Value& value, const Forms& forms);
 
@@ -106,5 +109,6 @@ struct Batch {
 using BatchRows = std::span<const Batch>;
 [[nodiscard]] BatchRows movement_batches();
 [[nodiscard]] BatchRows product_batches();
+[[nodiscard]] BatchRows branch_batches();
 
 }  // namespace relayout::derive

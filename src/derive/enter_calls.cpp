@@ -9,6 +9,7 @@
 #include "model/functions.h"
 #include "model/model_builder.h"
 #include "model/node.h"
+#include "model/walk.h"
 #include "ops/body.h"
 #include "ops/constants.h"
 #include "ops/op.h"
@@ -88,7 +89,13 @@ void expand_standard(Node& node, Sizes& sizes) {
   expand(node, graph, message);
 }
 
-constexpr std::array<Open, 4> kOpen = {{{"Attention", attention}, {"GRU", unrolled}, {"LSTM", unrolled}, {"RNN", unrolled}}};
+constexpr auto kOpen = std::to_array<Open>({
+    {"Attention", attention},
+    {"GRU", unrolled},
+    {"LSTM", unrolled},
+    {"RNN", unrolled},
+    {"ReduceProd", product_of_axes},
+});
 
 const Open* find_open(std::string_view op) {
   const auto* const found = std::ranges::find(kOpen, op, &Open::op);
@@ -125,13 +132,14 @@ void open_nodes(Graph& graph, const std::vector<const Value*>& wrt, const std::v
     std::unordered_set<const Value*> behind(wrt.begin(), wrt.end());
     std::vector<Node*> between;
     for (Node& node : graph.nodes()) {
-      if (std::ranges::none_of(node.inputs(), [&](const Value* input) { return behind.contains(input); })) continue;
+      if (!any_read(node, [&](const Value& value) { return behind.contains(&value); })) continue;
       behind.insert(node.outputs().begin(), node.outputs().end());
       behind.erase(nullptr);
       if (needed.contains(&node)) between.push_back(&node);
     }
     Sizes sizes(graph);
     for (Node* node : between) {
+      if (node->is("If")) share_constants(*node);
       if (!node->domain().empty() || !is_opened(node->op_type())) continue;
       const Open* const entry = find_open(node->op_type());
       entry != nullptr ? open(*node, *entry, sizes) : expand_standard(*node, sizes);
@@ -145,7 +153,7 @@ void enter_calls(Model& model, bool enters_compositions) {
   for (int depth = 0; depth < kMostDepth; ++depth) {
     bool has_changed = false;
     std::vector<Node*> nodes;
-    for (Node& node : model.graph().nodes()) nodes.push_back(&node);
+    for_each_node(model.graph(), [&](Node& node) { nodes.push_back(&node); });
     for (Node* node : nodes) {
       if (const Graph* const function = functions.called_by(*node)) {
         expand(*node, *function, node->message());

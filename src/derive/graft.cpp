@@ -41,15 +41,18 @@ void hold_payloads(const Model& from, onnx::GraphProto& graph) {
   for (auto& node : *graph.mutable_node()) hold_payloads(from, node, true);
 }
 
-/// The contents of a Constant that a model's file holds; nothing for other forms and nodes.
+}  // namespace
+
+void hold_payloads(const Model& from, onnx::NodeProto& node) {
+  hold_payloads(from, node, true);
+}
+
 std::optional<TensorData> constant_contents(const Model& from, const Node& node) {
   if (node.constant_data() != nullptr) return *node.constant_data();
   const onnx::AttributeProto* const value = node.is("Constant") ? node.attribute("value") : nullptr;
   if (value == nullptr || value->t().data_type() == onnx::TensorProto_DataType_STRING) return std::nullopt;
   return tensor_data(from, value->t());
 }
-
-}  // namespace
 
 void agree_on_opsets(Model& a, Model& b) {
   const int64_t newest = std::max(a.opset(""), b.opset(""));

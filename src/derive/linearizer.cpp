@@ -59,7 +59,13 @@ Linearizer::Reached Linearizer::reached(const Node& node) const {
     for (std::size_t i = 0; i < reader.inputs().size(); ++i) look(reader, i);
   };
   look_at_all(node);
-  for (const auto& nested : node.subgraphs()) for_each_node(*nested, look_at_all);
+  for (const auto& nested : node.subgraphs()) {
+    for_each_node(*nested, look_at_all);
+    // What a branch passes on.
+    for (const Value* given : nested->outputs()) {
+      if (out == Reached::nothing && tangents_.contains(given)) out = Reached::numbers;
+    }
+  }
   return out;
 }
 
@@ -69,8 +75,7 @@ void Linearizer::give_indices(const std::unordered_set<const Node*>& needed) {
   for (const auto& [value, tangent] : seeds_) behind.insert(value);
   std::vector<Node*> pools;
   for (Node& node : graph_.nodes()) {
-    const auto is_behind = [&](const Value* value) { return value != nullptr && behind.contains(value); };
-    if (!std::ranges::any_of(node.inputs(), is_behind)) continue;
+    if (!any_read(node, [&](const Value& value) { return behind.contains(&value); })) continue;
     for (const Value* output : node.outputs()) behind.insert(output);
     if (node.is("MaxPool") && node.output(1) == nullptr && node.output(0) != nullptr && needed.contains(&node)) pools.push_back(&node);
   }

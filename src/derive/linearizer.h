@@ -81,6 +81,8 @@ void enter_calls(Model& model, bool enters_compositions = true);
 /// Replaces nodes without a derivative of their own that lie between these values: functions of standard operators by their nodes, and
 /// recurrent operators of a constant length by those of all steps. Error{unsupported}: a recurrent operator of another form.
 void open_nodes(Graph& graph, const std::vector<const Value*>& wrt, const std::vector<const Value*>& of);
+/// Moves constants out of the graphs that a node runs, so that others share them.
+void share_constants(Node& node);
 /// A new input of the main graph. The name must be free.
 Value& add_graph_input(Model& model, const std::string& name, const onnx::TypeProto& type);
 

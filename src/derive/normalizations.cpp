@@ -29,7 +29,12 @@ void batch_normalization(LinearizeRow& row) {
   const Name deviation = w.make("Sqrt", {w.make("Add", {row.x(4), row.number(epsilon)})});
   const Name inverse = w.make("Div", {row.number(1), deviation});
   const Name factor = w.make("Mul", {row.x(1), inverse});
-  Name out = times(w, row.t(0), row.t(0).empty() ? "" : per_channel(row, factor));
+  Name out;
+  if (!row.t(0).empty()) {
+    // Runtimes make it part of a convolution in front.
+    const Name zeros = row.zeros_like(row.x(1), row.type());
+    out = w.make("BatchNormalization", {row.t(0), row.x(1), zeros, zeros, row.x(4)}, {{"epsilon", static_cast<float>(epsilon)}});
+  }
   Name slope = times(w, row.t(1), inverse), level = row.t(2);
   if (!row.t(4).empty()) {
     const Name by_variance = w.make("Mul", {factor, w.make("Mul", {row.number(-0.5), w.make("Mul", {inverse, inverse})})});

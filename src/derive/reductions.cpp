@@ -97,6 +97,32 @@ constexpr auto kReductions = std::to_array<Linearize>({
 
 }  // namespace
 
+Names product_of_axes(const Row& row) {
+  constexpr int64_t kMost = 1024;
+  Writer& w = row.w;
+  std::optional<std::vector<int64_t>> axes = row.attributes.integers("axes");
+  if (row.node.input(1) != nullptr) axes = row.sizes.integers(*row.node.input(1));
+  if (!axes) row.refuse("its axes are not known");
+  if (axes->empty() && row.attributes.integer("noop_with_empty_axes", 0) != 0) return {row.x()};
+  for (std::size_t i = 0; axes->empty() && i < row.rank(); ++i) axes->push_back(static_cast<int64_t>(i));
+  Name out = row.x();
+  for (int64_t& axis : *axes) {
+    const auto place = checked_axis(axis, row.rank());
+    const int64_t size = place ? row.size(0, *place) : -1;
+    if (size < 1 || size > kMost) row.refuse("the size of an axis is free, 0 or above " + std::to_string(kMost));
+    axis = static_cast<int64_t>(*place);
+    if (size == 1) continue;
+    Names parts = w.make("Split", {out, w.integers(std::vector<int64_t>(as_size(size), 1))}, as_size(size), {{"axis", axis}});
+    for (; parts.size() > 1; parts.resize((parts.size() + 1) / 2)) {
+      for (std::size_t i = 0; 2 * i < parts.size(); ++i) {
+        parts[i] = 2 * i + 1 < parts.size() ? w.make("Mul", {parts[2 * i], parts[2 * i + 1]}) : parts[2 * i];
+      }
+    }
+    out = parts.front();
+  }
+  return {row.attributes.integer("keepdims", 1) != 0 ? out : w.make("Squeeze", {out, w.integers(*axes)})};
+}
+
 LinearizeRows reduction_rows() {
   return kReductions;
 }

@@ -50,6 +50,7 @@ Dim Row::dim(const Value& value, std::size_t axis) const {
 
 Name Row::stand_in(const Value& value) const {
   if (const Value* const lasting = sizes.lasting(value)) return lasting->name();
+  if (value.producer() == nullptr || !value.producer()->subgraphs().empty()) refuse("the dims of '" + value.name() + "' are not known");
   const Node& maker = *value.producer();
   Names operands;
   for (const Value* input : maker.inputs()) operands.push_back(input == nullptr ? Name() : stand_in(*input));
@@ -146,11 +147,11 @@ const Entry* find_in(const std::array<std::span<const Entry>, kTables>& tables, 
 }  // namespace
 
 const Linearize* find_linearize(std::string_view op) {
-  return find_in(std::array{elementwise_rows(), linear_rows(), reduction_rows(), normalization_rows()}, op);
+  return find_in(std::array{elementwise_rows(), linear_rows(), reduction_rows(), normalization_rows(), branch_rows()}, op);
 }
 
 const Transpose* find_transpose(std::string_view op) {
-  return find_in(std::array{arithmetic_transposes(), product_transposes(), movement_transposes()}, op);
+  return find_in(std::array{arithmetic_transposes(), product_transposes(), movement_transposes(), branch_transposes()}, op);
 }
 
 // Operators without rows.
@@ -165,13 +166,13 @@ constexpr std::array<Refusal, 5> kRefusals = {{
     {"it computes with quantized numbers",
      " ConvInteger DequantizeLinear DynamicQuantizeLinear MatMulInteger QLinearConv QLinearMatMul QuantizeLinear "},
     {"it draws random numbers", " Bernoulli Multinomial RandomNormal RandomNormalLike RandomUniform RandomUniformLike "},
-    {"it runs other graphs", " If Loop Scan SequenceMap "},
+    {"it runs other graphs", " Loop Scan SequenceMap "},
     {"it works with sequences or optional values",
      " ConcatFromSequence Optional OptionalGetElement OptionalHasElement SequenceAt SequenceConstruct SequenceEmpty SequenceErase "
      "SequenceInsert SequenceLength SplitToSequence "},
     {"its derivative is not written",
      " AffineGrid BitCast CausalConvWithState Col2Im Compress CumProd DFT DeformConv Det GlobalLpPool GridSample Hardmax "
-     "LinearAttention LpPool MaxRoiPool MaxUnpool OneHot Range ReduceProd RoiAlign RotaryEmbedding STFT Scatter SwiGLU TensorScatter "
+     "LinearAttention LpPool MaxRoiPool MaxUnpool OneHot Range RoiAlign RotaryEmbedding STFT Scatter SwiGLU TensorScatter "
      "Unique "
      "Upsample "},
 }};

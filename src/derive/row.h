@@ -74,6 +74,7 @@ class LinearizeRow : public Row {
   [[nodiscard]] Name t(std::size_t input = 0) const { return node.input(input) == nullptr ? Name() : tangent_of_(*node.input(input)); }
   /// The tangent of an input with explicit zeros; that of an absent input is absent.
   [[nodiscard]] Name t_or_zeros(std::size_t input) const;
+  [[nodiscard]] Name tangent_of(const Value& value) const { return tangent_of_(value); }
   void give(Name tangent, std::size_t output = 0) { given_.at(output) = std::move(tangent); }
   /// Gives a tangent that has the dims of `input`, in those of the output.
   void give_broadcast(const Name& tangent, std::size_t input);
@@ -95,18 +96,23 @@ class TransposeRow : public Row {
     return node.output(output) == nullptr ? Name() : cotangent_of_(*node.output(output));
   }
   [[nodiscard]] bool is_linear(std::size_t input) const { return node.input(input) != nullptr && is_linear_(*node.input(input)); }
+  [[nodiscard]] bool is_linear(const Value& value) const { return is_linear_(value); }
   void give(Name cotangent, std::size_t input = 0) { given_.at(input) = std::move(cotangent); }
+  /// Gives a cotangent to a value that a nested graph reads.
+  void give_captured(const Value& value, Name cotangent) { captured_.emplace_back(&value, std::move(cotangent)); }
   /// Gives a cotangent that has the dims of output 0 to an input that was broadcast to them: sums over the axes that were.
   void give_summed(const Name& cotangent, std::size_t input);
   /// The sum over the axes by which an input was broadcast to the first `compared` axes of output 0; `own` axes of the cotangent and of the
   /// input follow these, and stay.
   [[nodiscard]] Name summed(const Name& cotangent, std::size_t compared, std::size_t input, std::size_t own) const;
   [[nodiscard]] const Names& given() const noexcept { return given_; }
+  [[nodiscard]] const std::vector<std::pair<const Value*, Name>>& captured() const noexcept { return captured_; }
 
  private:
   const CotangentOf& cotangent_of_;
   const IsLinear& is_linear_;
   Names given_;
+  std::vector<std::pair<const Value*, Name>> captured_;
 };
 
 /// The tangents of an operator's outputs, as nodes that are linear in those of its inputs.
@@ -135,6 +141,8 @@ struct Open {
   Names (*write)(const Row& row);
 };
 [[nodiscard]] Names attention(const Row& row);
+/// A product along axes of known size, by pairs: its derivatives are right where elements are 0.
+[[nodiscard]] Names product_of_axes(const Row& row);
 /// A recurrent operator, step by step.
 [[nodiscard]] Names unrolled(const Row& row);
 
@@ -144,10 +152,12 @@ using LinearizeRows = std::span<const Linearize>;
 [[nodiscard]] LinearizeRows linear_rows();
 [[nodiscard]] LinearizeRows reduction_rows();
 [[nodiscard]] LinearizeRows normalization_rows();
+[[nodiscard]] LinearizeRows branch_rows();
 using TransposeRows = std::span<const Transpose>;
 [[nodiscard]] TransposeRows arithmetic_transposes();
 [[nodiscard]] TransposeRows product_transposes();
 [[nodiscard]] TransposeRows movement_transposes();
+[[nodiscard]] TransposeRows branch_transposes();
 
 /// A formula of a row as nodes. `value`: the name of an operand; `attribute`: the number of an attribute, or its default.
 struct FormulaScope {

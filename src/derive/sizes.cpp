@@ -3,6 +3,7 @@
 
 #include "layout/graph_shapes.h"
 #include "layout/sizes.h"
+#include "model/walk.h"
 #include "ops/operands.h"
 #include "ops/partial_dims.h"
 #include "relayout/graph.h"
@@ -46,6 +47,31 @@ ShapeOptions assumed_sizes(const Graph& graph, std::size_t inference, bool is_sm
   return out;
 }
 
+/// The outputs of an If, of dims that both branches give.
+std::optional<std::vector<std::optional<layout::Shapes::Known>>> after_if(const Node& node, layout::Shapes& shapes) {
+  if (!node.is("If")) return std::nullopt;
+  std::vector<std::optional<layout::Shapes::Known>> out;
+  for (const auto& nested : node.subgraphs()) {
+    layout::Shapes inside(*nested, {}, &shapes, after_if);
+    const bool is_first = nested == node.subgraphs().front();
+    for (std::size_t i = 0; i < nested->outputs().size(); ++i) {
+      auto made = inside.known(*nested->outputs()[i]);
+      if (made) {
+        // The contents are those of one branch alone.
+        made->has_contents = made->is_constant = false;
+        made->datum = {};
+        made->info.value = nullptr;
+      }
+      if (is_first) {
+        out.push_back(std::move(made));
+      } else if (i < out.size() && out[i] && (!made || made->info.dims != out[i]->info.dims || made->info.type != out[i]->info.type)) {
+        out[i].reset();
+      }
+    }
+  }
+  return out;
+}
+
 }  // namespace
 
 layout::Shapes Sizes::assume(const Graph& graph, std::size_t inference, const Like& like, Sizes* before) const {
@@ -54,7 +80,7 @@ layout::Shapes Sizes::assume(const Graph& graph, std::size_t inference, const Li
     const Dims* const dims = before->assumed_[inference].dims_of(value);
     if (dims != nullptr) sizes.shapes[input->name()] = *dims;
   }
-  return layout::Shapes(graph, sizes);
+  return layout::Shapes(graph, sizes, nullptr, after_if);
 }
 
 Sizes::Sizes(const Graph& graph, const Like& like, Sizes* before, bool is_small)
@@ -64,7 +90,7 @@ Sizes::Sizes(const Graph& graph, const Like& like, Sizes* before, bool is_small)
     is_small_ = true;
     assumed_ = {assume(graph, 0, like, before), assume(graph, 1, like, before)};
   }
-  for (const Node& node : graph.nodes()) has_bounds_ = has_bounds_ || bounds_dims(node);
+  for_each_node(graph, [&](const Node& node) { has_bounds_ = has_bounds_ || bounds_dims(node); });
 }
 
 /// Whether a size may be the smaller or larger of a free dim and a number: by a slice, or arithmetic of sizes.

@@ -8,6 +8,7 @@
 #include "derive/sizes.h"
 #include "derive/writer.h"
 #include "model/node.h"
+#include "model/walk.h"
 #include "relayout/derive.h"
 #include "relayout/error.h"
 #include "relayout/graph.h"
@@ -183,7 +184,7 @@ void Transform::erase_input(const Value& input) {
   std::unordered_set<const Value*> behind{&input};
   std::vector<Node*> nodes;
   for (Node& node : graph_.nodes()) {
-    if (std::ranges::none_of(node.inputs(), [&](const Value* value) { return behind.contains(value); })) continue;
+    if (!any_read(node, [&](const Value& value) { return behind.contains(&value); })) continue;
     nodes.push_back(&node);
     for (const Value* output : node.outputs()) behind.insert(output);
     behind.erase(nullptr);

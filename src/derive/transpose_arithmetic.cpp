@@ -1,5 +1,7 @@
 // Transposes linear arithmetic: sums, products with constants, choices, and sums along axes.
 
+#include <numeric>
+
 #include "derive/row.h"
 #include "derive/writer.h"
 
@@ -44,6 +46,15 @@ void identity(TransposeRow& row) {
   row.give(row.ct());
 }
 
+/// With shift and mean 0: a factor for each channel.
+void batch_normalization(TransposeRow& row) {
+  Writer& w = row.w;
+  const Name deviation = w.make("Sqrt", {w.make("Add", {row.x(4), row.number(row.attributes.real("epsilon", 1e-5F))})});
+  std::vector<int64_t> axes(std::max<std::size_t>(row.rank(), 2) - 2);
+  std::iota(axes.begin(), axes.end(), 1);
+  row.give(w.make("Mul", {row.ct(), w.unsqueeze(w.make("Div", {row.x(1), deviation}), axes)}));
+}
+
 /// A cotangent of reduced dims with the dims that were left out as 1, so that it broadcasts.
 Name with_kept_dims(const TransposeRow& row) {
   if (row.attributes.integer("keepdims", 1) != 0) return row.ct();
@@ -79,6 +90,7 @@ void cumulative_sum(TransposeRow& row) {
 
 constexpr auto kArithmetic = std::to_array<Transpose>({
     {"Add", add},
+    {"BatchNormalization", batch_normalization},
     {"Cast", cast},
     {"CastLike", cast},
     {"CumSum", cumulative_sum},

@@ -9,17 +9,29 @@
 #include "derive/sizes.h"
 #include "derive/writer.h"
 #include "model/node.h"
+#include "model/walk.h"
 #include "relayout/error.h"
 #include "relayout/graph.h"
 
 namespace relayout::derive {
 
+namespace {
+
+/// The other inputs have the dims that they had before.
+Sizes::Like with_all_inputs(const Graph& graph, Sizes::Like out) {
+  for (const Value* input : graph.inputs()) {
+    if (std::ranges::find(out, input, &Sizes::Like::value_type::first) == out.end()) out.emplace_back(input, input);
+  }
+  return out;
+}
+
+}  // namespace
+
 Transposer::Transposer(Graph& graph, const Sizes::Like& sources, const Linearizer::Origins& origins, Sizes& before)
-    : graph_(graph), sizes_(graph, sources, &before), w_(graph) {
+    : graph_(graph), sizes_(graph, with_all_inputs(graph, sources), &before), w_(graph) {
   for (const auto& [source, like] : sources) linear_.insert(source);
   for (Node& node : graph_.nodes()) {
-    const auto is_linear = [&](const Value* value) { return value != nullptr && linear_.contains(value); };
-    if (!std::ranges::any_of(node.inputs(), is_linear)) continue;
+    if (!any_read(node, [&](const Value& value) { return linear_.contains(&value); })) continue;
     nodes_.push_back(&node);
     for (const Value* output : node.outputs()) {
       if (output != nullptr) linear_.insert(output);
@@ -30,7 +42,7 @@ Transposer::Transposer(Graph& graph, const Sizes::Like& sources, const Linearize
     const bool lasts = origin != origins.end() && !linear_.contains(origin->second);
     sizes_.hide(*value, lasts ? origin->second : nullptr);
   }
-  for (const auto& [source, like] : sources) sizes_.hide(*source, like);
+  for (const auto& [source, like] : sources) sizes_.hide(*source, like == source ? nullptr : like);
   for (const Value* input : graph_.inputs()) {
     if (!linear_.contains(input)) sizes_.offer(*input);
   }
@@ -72,6 +84,9 @@ void Transposer::run() {
     }
     for (std::size_t i = 0; i < node->inputs().size(); ++i) {
       if (row.is_linear(i) && !row.given().at(i).empty()) accumulate(*node->input(i), row.given()[i]);
+    }
+    for (const auto& [value, cotangent] : row.captured()) {
+      if (!cotangent.empty()) accumulate(*value, cotangent);
     }
   }
   if (refusals.empty()) return;

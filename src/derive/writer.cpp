@@ -22,6 +22,10 @@ Names Writer::insert(onnx::NodeProto message, std::size_t outputs, bool at_front
   return names;
 }
 
+Names Writer::make(onnx::NodeProto message, std::size_t outputs) {
+  return insert(std::move(message), outputs);
+}
+
 Names Writer::make(std::string_view op, const Names& inputs, std::size_t outputs, const NamedAttributes& attributes) {
   onnx::NodeProto message;
   message.set_op_type(std::string(op));

@@ -45,6 +45,8 @@ class Writer {
   void name_after(std::string prefix) { prefix_ = std::move(prefix); }
 
   Name make(std::string_view op, const Names& inputs, const NamedAttributes& attributes = {});
+  /// A node without outputs and a name, which it gets.
+  Names make(onnx::NodeProto message, std::size_t outputs);
   Names make(std::string_view op, const Names& inputs, std::size_t outputs, const NamedAttributes& attributes = {});
   /// A node's operator and attributes, some of them changed, with other operands; its output `index`.
   Name make_like(const Node& node, const Names& inputs, std::size_t index = 0, const NamedAttributes& changes = {});

@@ -2,6 +2,7 @@
 #include "relayout/derivative_check.h"
 
 #include <cmath>
+#include <numeric>
 
 #include "base/interrupt.h"
 #include "base/positions.h"
@@ -29,8 +30,12 @@ namespace {
 constexpr double kDerivativeBound = 1e-6;
 /// Steps, relative to the numbers that move: where a kink lies within the longer ones, it seldom lies within the shorter.
 constexpr double kDifferenceSteps[] = {1e-6, 1e-7, 1e-8, 1e-9};
+constexpr double kShorter = 0.1;
+/// Steps so near to another that only rounding tells their differences apart; how many times as far counts as rounding; and from which
+/// share of the derivative's size on rounding hides it.
+constexpr double kNearSteps[] = {0.999, 1.001};
+constexpr double kFloors = 5, kTelling = 1e-4;
 constexpr int kRandomDirections = 3;
-constexpr double kRounding = 1e-15;  ///< of a result in double precision, relative
 
 /// What the name of an output says.
 struct DerivedName {
@@ -84,9 +89,37 @@ double distance_of(const Reals& a, const Reals& b) {
   return length_of(difference);
 }
 
+/// What a derivative says along some directions and what differences say, beside the size that an error is a share of.
+struct Compared {
+  Reals made, expected;
+  double size = 0;
+};
+using AllCompared = std::vector<Compared>;
+
 /// A distance as a share of the larger of two sizes.
 double share_of(double error, double size) {
   return error == 0 ? 0 : error / std::max(size, std::numeric_limits<double>::min());
+}
+
+/// Nothing where the original leaves its range; infinite where the derivative alone does.
+std::optional<double> error_of(const AllCompared& all) {
+  double out = 0;
+  for (const auto& [made, expected, size] : all) {
+    const double error = distance_of(made, expected);
+    if (!std::isfinite(error) && !std::isfinite(length_of(expected))) return std::nullopt;
+    out = std::max(out, std::isfinite(error) ? share_of(error, size) : std::numeric_limits<double>::infinity());
+  }
+  return out;
+}
+
+/// How far differences of two steps are apart.
+double distance_of(const AllCompared& a, const AllCompared& b) {
+  double out = 0;
+  for (std::size_t i = 0; i < a.size() && i < b.size(); ++i) {
+    const double distance = distance_of(a[i].expected, b[i].expected);
+    out = std::max(out, std::isfinite(distance) ? share_of(distance, a[i].size) : std::numeric_limits<double>::infinity());
+  }
+  return out;
 }
 
 /// A model in double precision that takes what is to be added to some of its values, and gives others besides its outputs.
@@ -261,7 +294,7 @@ class DerivativeComparison {
     subject_ = std::make_unique<MovedModel>(std::move(derived), std::set<std::string>(), std::set<std::string>(), options_.threads);
     const FreeDims::Assignment assignment = maker.first_accepted([&](const Inputs& inputs) { (void)at_place(inputs); });
     for (int sample = 0; sample < options_.samples; ++sample) judge(maker.make(assignment, sample), sample, result);
-    for (CheckedDerivative& one : result.derivatives) one.holds = one.is_told && one.error <= kDerivativeBound;
+    for (CheckedDerivative& one : result.derivatives) one.holds = one.is_told && one.error <= one.bound;
     result.samples = options_.samples;
     return result;
   }
@@ -306,7 +339,6 @@ class DerivativeComparison {
     const Reals after = reals_in(probe_->at(inputs, moves, step).at(y));
     Reals out = reals_in(probe_->at(inputs, moves, -step).at(y));
     for (std::size_t i = 0; i < out.size(); ++i) out[i] = (after[i] - out[i]) / (2 * step);
-    noise_ = kRounding * length_of(after) / step;
     return out;
   }
 
@@ -338,34 +370,80 @@ class DerivativeComparison {
       }
     }
     for (std::size_t i = 0; i < derivatives_.size(); ++i) {
-      std::optional<double> error;
-      for (const double step : kDifferenceSteps) {
-        if (error && *error <= kDerivativeBound) break;
-        is_open_ = false;
-        const double found = error_of(derivatives_[i], made.at(derivatives_[i].name), step);
-        if (!is_open_ || found > 0) error = std::min(error.value_or(found), found);
-      }
+      const Judged found = judged(derivatives_[i], made.at(derivatives_[i].name));
       CheckedDerivative& checked = result.derivatives[i];
-      checked.error = std::max(checked.error, error.value_or(0));
-      checked.is_told = checked.is_told || error;
+      if (!found.error) continue;
+      checked.is_told = true;
+      if (*found.error / found.bound < checked.error / checked.bound) continue;
+      checked.error = *found.error;
+      checked.bound = found.bound;
     }
   }
 
-  double error_of(const DerivedName& one, const Datum& made, double step) {
+  /// An error, and what it may be; nothing where rounding hides it.
+  struct Judged {
+    std::optional<double> error;
+    double bound = kDerivativeBound;
+  };
+
+  /// Of gradients per sample by the loss that they fit best.
+  Judged judged(const DerivedName& one, const Datum& made) {
+    if (!is_per_sample_) return judged(one, made, "");
+    Judged best;
+    for (const std::string& loss : losses_) {
+      const Judged found = judged(one, made, loss);
+      if (found.error && (!best.error || *found.error < *best.error)) best = found;
+    }
+    return best;
+  }
+
+  /// By the longest step within which no kink lies: a shorter one gives the same but for rounding, which is measured.
+  Judged judged(const DerivedName& one, const Datum& made, const std::string& loss) {
+    bool is_open = false;
+    std::optional<double> least;
+    AllCompared shorter;
+    for (const double step : kDifferenceSteps) {
+      const AllCompared here = shorter.empty() ? compared(one, made, loss, step) : std::move(shorter);
+      const std::optional<double> error = error_of(here);
+      if (error && *error <= kDerivativeBound) return {error};
+      if (error && !std::isfinite(*error)) return {error};
+      is_open = is_open || !error;
+      shorter = compared(one, made, loss, step * kShorter);
+      if (!error) continue;
+      const double floor = floor_of(here, one, made, loss, step);
+      if (distance_of(here, shorter) > floor / kShorter) {
+        least = std::min(least.value_or(*error), *error);
+      } else if (*error > floor || floor <= kTelling) {
+        return {error, std::max(kDerivativeBound, floor)};
+      } else {
+        is_open = true;
+      }
+    }
+    return is_open ? Judged() : Judged{least};
+  }
+
+  /// What rounding does to differences of a step.
+  double floor_of(const AllCompared& at, const DerivedName& one, const Datum& made, const std::string& loss, double step) {
+    double out = 0;
+    for (const double near : kNearSteps) out = std::max(out, kFloors * distance_of(at, compared(one, made, loss, step * near)));
+    return out;
+  }
+
+  AllCompared compared(const DerivedName& one, const Datum& made, const std::string& loss, double step) {
     using enum DerivedName::Kind;
     switch (one.kind) {
       case tangent:
-        return error_of_products(reals_in(made), difference(here_, one.y, moves_of(tangents_), step));
+        return {compared_products(reals_in(made), difference(here_, one.y, moves_of(tangents_), step))};
       case product:
-        return error_of_products(reals_in(made), difference(here_, one.x + ".gradient", moves_of(vectors_), step));
+        return {compared_products(reals_in(made), difference(here_, one.x + ".gradient", moves_of(vectors_), step))};
       case jacobian:
-        return error_of_matrix(made, difference(here_, one.y, {{one.x, moves_.at(one.x)}}, step), one.x);
+        return {compared_matrix(made, difference(here_, one.y, {{one.x, moves_.at(one.x)}}, step), one.x)};
       case hessian:
-        return error_of_matrix(made, difference(here_, one.x + ".gradient", {{one.x, moves_.at(one.x)}}, step), one.x);
+        return {compared_matrix(made, difference(here_, one.x + ".gradient", {{one.x, moves_.at(one.x)}}, step), one.x)};
       case gradient:
         break;
     }
-    return is_per_sample_ ? error_per_sample(one, made, step) : error_of_gradient(one, reals_in(made), step);
+    return is_per_sample_ ? compared_per_sample(one, made, loss, step) : compared_gradient(one, reals_in(made), step);
   }
 
   [[nodiscard]] std::map<std::string, Reals> moves_of(const std::set<std::string>& names) const {
@@ -374,80 +452,60 @@ class DerivativeComparison {
     return out;
   }
 
-  double error_of_products(const Reals& made, const Reals& expected) {
-    return share_beyond_noise(distance_of(made, expected), std::max(length_of(made), length_of(expected)), noise_,
-                              std::isfinite(length_of(expected)));
+  static Compared compared_products(Reals made, Reals expected) {
+    const double size = std::max(length_of(made), length_of(expected));
+    return {std::move(made), std::move(expected), size};
   }
 
-  /// An error as a share of a size; 0 within what rounding does to a difference. Where that is no small part of the size, the step tells
-  /// nothing, unless the error is larger.
-  double share_beyond_noise(double error, double size, double noise, bool is_expected_finite) {
-    constexpr double kTelling = 1e-4;
-    // Numbers beyond the range of the original tell nothing; those of the derivative alone are wrong.
-    if (!std::isfinite(error) && is_expected_finite) return std::numeric_limits<double>::infinity();
-    if (!std::isfinite(error)) {
-      is_open_ = true;
-      return 0;
-    }
-    if (error > noise) return share_of(error, size);
-    is_open_ = is_open_ || (error > 0 && noise > kTelling * size);
-    return 0;
+  /// Dims that do not fit.
+  static Compared misfit() { return {{std::numeric_limits<double>::infinity()}, {0}}; }
+
+  /// A product of a gradient and a direction, against the size that it has for a random one.
+  static Compared compared_slope(const Reals& gradient, const Reals& u, double expected) {
+    const double spread = length_of(gradient) * length_of(u) / std::sqrt(static_cast<double>(std::max<std::size_t>(u.size(), 1)));
+    return {{product_of_two(gradient, u)}, {expected}, std::max(spread, std::fabs(expected))};
   }
 
   /// A matrix with all dims of both values, or with the batch in front of both, times a direction.
-  double error_of_matrix(const Datum& made, const Reals& expected, const std::string& x) {
+  Compared compared_matrix(const Datum& made, const Reals& expected, const std::string& x) {
     const Reals matrix = reals_in(made);
     const Reals& u = moves_.at(x);
     const bool is_whole = matrix.size() == expected.size() * u.size();
     const std::size_t samples = is_whole ? 1 : as_size(made.tensor.dims().empty() ? 1 : made.tensor.dims().front());
-    if (samples == 0 || matrix.size() * samples != expected.size() * u.size()) return std::numeric_limits<double>::infinity();
+    if (samples == 0 || matrix.size() * samples != expected.size() * u.size()) return misfit();
     const std::size_t rows = expected.size() / samples, columns = u.size() / samples;
     Reals product(expected.size(), 0);
     for (std::size_t i = 0; i < product.size(); ++i) {
       for (std::size_t k = 0; k < columns; ++k) product[i] += matrix[i * columns + k] * u[i / rows * columns + k];
     }
-    return error_of_products(product, expected);
+    return compared_products(std::move(product), expected);
   }
 
-  /// Of ⟨gradient, u⟩, against the size that it has for a random direction u.
-  double error_of_gradient(const DerivedName& one, const Reals& made, double step) {
-    double out = 0;
+  AllCompared compared_gradient(const DerivedName& one, const Reals& made, double step) {
+    AllCompared out;
     for (int k = 0; k < kRandomDirections; ++k) {
       const Reals u = direction(one.x, double_tensor(moves_.at(one.x), {std::ssize(moves_.at(one.x))}), 100 + k);
-      if (u.size() != made.size()) return std::numeric_limits<double>::infinity();
-      double expected = 0, noise = 0;
-      for (const std::string& y : cotangents_) {
-        expected += product_of_two(factors_.at(y), difference(here_, y, {{one.x, u}}, step));
-        noise += noise_ * length_of(factors_.at(y));
-      }
-      const double spread = length_of(made) * length_of(u) / std::sqrt(static_cast<double>(std::max<std::size_t>(u.size(), 1)));
-      out = std::max(out, share_beyond_noise(std::fabs(product_of_two(made, u) - expected), std::max(spread, std::fabs(expected)), noise,
-                                             std::isfinite(expected)));
+      if (u.size() != made.size()) return {misfit()};
+      double expected = 0;
+      for (const std::string& y : cotangents_) expected += product_of_two(factors_.at(y), difference(here_, y, {{one.x, u}}, step));
+      out.push_back(compared_slope(made, u, expected));
     }
     return out;
   }
 
-  /// The gradient of each sample against differences of its loss, where it is alone; of the loss that they fit best.
-  double error_per_sample(const DerivedName& one, const Datum& made, double step) {
+  /// The gradient of each sample against differences of its loss, where it is alone.
+  AllCompared compared_per_sample(const DerivedName& one, const Datum& made, const std::string& loss, double step) {
     const Reals all = reals_in(made);
     const Reals& u = moves_.at(one.x);
     const auto samples = made.tensor.dims().empty() ? int64_t{0} : made.tensor.dims().front();
-    if (samples == 0 || std::ssize(all) != samples * std::ssize(u)) return std::numeric_limits<double>::infinity();
-    double best = std::numeric_limits<double>::infinity();
-    for (const std::string& loss : losses_) {
-      double error = 0;
-      for (int64_t n = 0; n < samples; ++n) {
-        const Reals gradient(all.begin() + n * std::ssize(u), all.begin() + (n + 1) * std::ssize(u));
-        const Reals differences = difference(alone(here_, n, samples), loss, {{one.x, u}}, step);
-        double expected = 0;
-        for (const double each : differences) expected += each;
-        const double spread = length_of(gradient) * length_of(u) / std::sqrt(static_cast<double>(std::max<std::size_t>(u.size(), 1)));
-        error = std::max(error, share_beyond_noise(std::fabs(product_of_two(gradient, u) - expected), std::max(spread, std::fabs(expected)),
-                                                   noise_, std::isfinite(expected)));
-      }
-      best = std::min(best, error);
+    if (samples == 0 || std::ssize(all) != samples * std::ssize(u)) return {misfit()};
+    AllCompared out;
+    for (int64_t n = 0; n < samples; ++n) {
+      const Reals gradient(all.begin() + n * std::ssize(u), all.begin() + (n + 1) * std::ssize(u));
+      const Reals differences = difference(alone(here_, n, samples), loss, {{one.x, u}}, step);
+      out.push_back(compared_slope(gradient, u, std::accumulate(differences.begin(), differences.end(), 0.0)));
     }
-    return best;
+    return out;
   }
 
   static Inputs alone(const Inputs& inputs, int64_t n, int64_t samples) {
@@ -472,8 +530,6 @@ class DerivativeComparison {
   std::set<std::string> old_outputs_, xs_, ys_, tangents_, vectors_, cotangents_;
   std::vector<std::string> losses_;  ///< outputs of which second derivatives, or gradients per sample, may be
   std::string loss_;
-  double noise_ = 0;      ///< of the latest difference, by rounding
-  bool is_open_ = false;  ///< the latest step tells nothing
   bool is_second_ = false, is_per_sample_ = false;
   Inputs here_;                           ///< of the original
   std::map<std::string, Reals> moves_;    ///< directions, by x

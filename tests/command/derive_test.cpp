@@ -92,6 +92,25 @@ TEST_F(DeriveCommand, VerifyJudgesByCentralDifferences) {
   EXPECT_EQ(run({"verify", "loss.onnxtxt", "--derivative", "loss.onnxtxt"}).code, 2);
 }
 
+TEST_F(DeriveCommand, VerifyMeasuresTheRoundingOfShortDifferences) {
+  // A kink at 1 + 2e-8, so that only steps count in which a large addend drowns the sixth digit of the differences.
+  const auto write = [&](const std::string& name, const std::string& slope) {
+    write_file(
+        folder_ / (name + ".onnxtxt"),
+        "<ir_version: 10, opset_import: [\"\" : 18]> g (double[1] x) => (double[1] y) { k = Constant <value = double {1.00000002}> () l = "
+        "Constant <value = double {4000}> () s = Constant <value = double {" +
+            slope + "}> () a = Sub (x, k) b = Relu (a) c = Mul (x, s) d = Add (b, c) y = Add (d, l) }");
+    EXPECT_EQ(run({"derive", "jvp", name + ".onnxtxt", "-o", name + ".onnx"}).code, 0);
+    return run({"verify", "right.onnxtxt", "--derivative", name + ".onnx", "--input", "x=1", "--samples", "1"});
+  };
+  const ProcessResult right = write("right", "1");
+  EXPECT_EQ(right.code, 0) << right.out << right.err;
+  EXPECT_THAT(right.out, HasSubstr("of the differences' rounding"));
+  const ProcessResult wrong = write("wrong", "1.0005");
+  EXPECT_EQ(wrong.code, 1) << wrong.out << wrong.err;
+  EXPECT_THAT(wrong.out, HasSubstr("WRONG   'y.tangent'"));
+}
+
 TEST_F(DeriveCommand, RaisesOldOpsets) {
   write_file(
       folder_ / "old.onnxtxt",
@@ -135,10 +154,30 @@ TEST_F(DeriveCommand, EntersTheOnlyBranchOfAnIf) {
   EXPECT_EQ(run({"derive", "vjp", "if.onnxtxt", "-o", "if.onnx"}).code, 0);
   const ProcessResult result = run({"verify", "if.onnxtxt", "--derivative", "if.onnx"});
   EXPECT_EQ(result.code, 0) << result.out << result.err;
-  write("N, 3, W");
-  const ProcessResult refused = run({"derive", "vjp", "if.onnxtxt", "-o", "other.onnx"});
-  EXPECT_EQ(refused.code, 4);
-  EXPECT_THAT(refused.err, HasSubstr("(If): it runs other graphs"));
+}
+
+TEST_F(DeriveCommand, DerivesBothBranchesOfAnIf) {
+  write_file(
+      folder_ / "choice.onnxtxt",
+      "<ir_version: 10, opset_import: [\"\" : 18]> g (bool c, float[N, 1, 6] x, float[3, 6] w) => (float[N] y) { s = Sin (x) b = If (c) "
+      "<then_branch = p () => (float[N, 3] q) { f = Flatten (s) q = Gemm <transB = 1> (f, w) }, else_branch = d () => (float[N, 3] r) "
+      "<int64[3] k = "
+      "{0, 1, 3}> { m = MaxPool <kernel_shape = [2], strides = [2]> (s) e = Exp (m) r = Flatten (e) }> o = Constant <value_ints = [1]> () "
+      "y = "
+      "ReduceSumSquare <keepdims = 0> (b, o) }");
+  for (const std::vector<std::string>& transform : std::vector<std::vector<std::string>>{
+           {"jvp"}, {"vjp"}, {"vjp", "--wrt", "s"}, {"jacobian", "--wrt", "w"}, {"hessian", "--wrt", "w"}, {"hessian", "--hvp"}}) {
+    std::vector<std::string> words{"derive", transform.front(), "choice.onnxtxt", "-o", "derived.onnx"};
+    words.insert(words.end(), transform.begin() + 1, transform.end());
+    const ProcessResult made = run(words);
+    ASSERT_EQ(made.code, 0) << made.err;
+    for (const char* condition : {"c=0", "c=1"}) {
+      const ProcessResult result = run({"verify", "choice.onnxtxt", "--derivative", "derived.onnx", "--input", condition});
+      EXPECT_EQ(result.code, 0) << transform.front() << result.out << result.err;
+    }
+  }
+  // Which samples a branch keeps apart is not followed.
+  EXPECT_EQ(run({"derive", "per-sample-gradients", "choice.onnxtxt", "--wrt", "w", "-o", "a.onnx"}).code, 4);
 }
 
 TEST_F(DeriveCommand, RefusesByName) {

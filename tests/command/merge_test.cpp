@@ -83,6 +83,48 @@ TEST_F(MergeCommand, EnsemblesHaveSeveralOutputs) {
   }
 }
 
+TEST_F(MergeCommand, OutputsWithChannelsAreCombinedWhereTheyAre) {
+  const auto numbers = [](int count, int seed) {
+    std::string out;
+    for (int i = 0; i < count; ++i) out += (i == 0 ? "" : ", ") + std::to_string(std::sin(seed + 1.7 * i));
+    return out;
+  };
+  std::vector<std::string> parts;
+  for (int part = 0; part < 3; ++part) {
+    parts.push_back("p" + std::to_string(part) + ".onnxtxt");
+    write_file(folder_ / parts.back(),
+               "<ir_version: 10, opset_import: [\"\" : 18]> g (float[N, 2, 4, 5] x) => (float[N, 3, 3, 4] y) <float[4, 2, 2, 2] v = {" +
+                   numbers(32, part) + "}, float[4] s = {" + numbers(4, part + 3) + "}, float[3, 4, 1, 1] w = {" + numbers(12, part + 7) +
+                   "}> { a = Conv (x, v, s) b = Tanh (a) y = Conv (b, w) }");
+  }
+  Tensor x(DataType::float32, {2, 2, 4, 5});
+  for (int i = 0; i < x.element_count(); ++i) x.data<float>()[i] = static_cast<float>(std::cos(i));
+  const auto outputs = [&](const std::string& file) {
+    std::vector<Tensor> out;
+    for (const Datum& one : evaluate(Model::load(folder_ / file)->graph(), {{"x", x}})) out.push_back(contiguous(one.tensor));
+    return out;
+  };
+  for (const char* combine : {"mean,sum,max", "mean,stack"}) {
+    (void)merged({"ensemble", parts[0], parts[1], parts[2], "--batched", "--combine", combine}, "all.onnx");
+    const auto model = Model::load(folder_ / "all.onnx");
+    EXPECT_EQ(std::ranges::count_if(model->graph().nodes(), [](const Node& node) { return node.is("Conv"); }), 2);
+    const bool is_stacked = std::string_view(combine).ends_with("stack");
+    EXPECT_EQ(std::ranges::any_of(model->graph().nodes(), [](const Node& node) { return node.is("Transpose"); }), is_stacked);
+    const std::vector<Tensor> made = outputs("all.onnx"), a = outputs(parts[0]), b = outputs(parts[1]), c = outputs(parts[2]);
+    ASSERT_EQ(made[0].dims(), (Dims{2, 3, 3, 4}));
+    for (int64_t i = 0; i < made[0].element_count(); ++i) {
+      const auto at = [&](const std::vector<Tensor>& of) { return double{of[0].data<float>()[i]}; };
+      EXPECT_NEAR(at(made), (at(a) + at(b) + at(c)) / 3, 1e-5);
+      if (is_stacked) {
+        EXPECT_NEAR(made[1].data<float>()[2 * made[0].element_count() + i], at(c), 1e-5);
+      } else {
+        EXPECT_NEAR(made[1].data<float>()[i], at(a) + at(b) + at(c), 1e-5);
+        EXPECT_NEAR(made[2].data<float>()[i], std::max({at(a), at(b), at(c)}), 1e-5);
+      }
+    }
+  }
+}
+
 TEST_F(MergeCommand, EqualWeightsAreStoredOnce) {
   (void)merged({"ensemble", "a.onnxtxt", "b.onnxtxt", "--batched"}, "two.onnx");
   const auto two = Model::load(folder_ / "two.onnx");

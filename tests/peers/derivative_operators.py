@@ -203,6 +203,8 @@ def reductions():
                        {1: numpy.array(axes)}, form=f"axes {axes}".replace(",)", ")"))
         if op != "ReduceLogSum":
             yield Case(op, lambda x, call=call: call(x, dim=(1,), keepdim=False), [tied(4, 5)], {"keepdims": 0}, {1: numpy.array([1])}, form="ties")
+    for name, x in (("random", draw(4, 5)), ("zeros", tied(4, 5))):
+        yield Case("ReduceProd", lambda x: x.prod(1), [x], {"keepdims": 0}, {1: numpy.array([1])}, form=name)
     yield Case("ReduceL2", lambda x: torch.linalg.vector_norm(x, 2, (1,), False), [numpy.zeros((2, 3))], {"keepdims": 0}, {1: numpy.array([1])}, form="zeros")
     for op, call in (("Softmax", torch.softmax), ("LogSoftmax", torch.log_softmax)):
         for axis in (-1, 1):

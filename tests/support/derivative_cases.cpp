@@ -221,6 +221,11 @@ void add_reductions(std::vector<RowCase>& out) {
     add("_two", "[3]", "a = Constant <value_ints = [0, -1]> () y = " + name + " <keepdims = 0> (x, a)");
     add("_all", "", "y = " + name + " <keepdims = 0> (x)");
   }
+  const auto add_product = [&](const std::string& suffix, const std::string& y, const std::string& node) {
+    out.push_back(moves("ReduceProd" + suffix, "[N, 5, 4]", y, node));
+  };
+  add_product("", "[N, 1, 4]", "a = Constant <value_ints = [1]> () y = ReduceProd (x, a)");
+  add_product("_two", "[N]", "a = Constant <value_ints = [1, -1]> () y = ReduceProd <keepdims = 0> (x, a)");
   out.push_back(unary("Softmax"));
   out.push_back(unary("LogSoftmax"));
   out.push_back(unary("Softmax", -2, 2, "axis = 1"));
@@ -324,6 +329,27 @@ void add_functions(std::vector<RowCase>& out) {
       moves("CenterCropPad", "[N, 6, 3]", "[N, 4, 5]", "s = Constant <value_ints = [4, 5]> () y = CenterCropPad <axes = [1, 2]> (x, s)"));
 }
 
+void add_branches(std::vector<RowCase>& out) {
+  // The numbers of i are 0: each branch is taken once.
+  const std::string branches =
+      "<then_branch = p () => (double[N, 3] q) { u = MatMul (x, w) q = Tanh (u) }, else_branch = d () => (double[N, 3] r) <double[3] k = "
+      "{1, 2, 3}> { v = "
+      "Mul (x, x) h = Exp (v) r = Mul (h, k) }> ";
+  const std::string head =
+      "(int64[1] i, double[N, 3] x, double[3, 3] w) => (double[N, 3] y) { z = Constant <value_int = 0> () e = Equal (i, z) c = Squeeze "
+      "(e) ";
+  out.push_back({"If_then", "g " + head + "a = If (c) " + branches + "y = Softmax (a) }"});
+  out.push_back({"If_else", "g " + head + "n = Not (c) a = If (n) " + branches + "y = Softmax (a) }"});
+  // Within another, of two outputs, of which a branch passes one on.
+  out.push_back({"If_nested",
+                 "g " + head +
+                     "s = Sin (x) a, b = If (c) <then_branch = p () => (double[N, 3] q, double[N, 3] o) { n = Not (c) q = If (n) "
+                     "<then_branch = p2 () => "
+                     "(double[N, 3] q2) { q2 = Neg (s) }, else_branch = d2 () => (double[N, 3] r2) { t = MatMul (s, w) r2 = MatMul (t, w) "
+                     "}> o = Identity (x) }, else_branch = d () => (double[N, 3] r, double[N, 3] f) { r = Identity (s) f = Identity (s) }> "
+                     "h = ReduceLogSumExp (a) j = Mul (b, b) y = Add (j, h) }"});
+}
+
 }  // namespace
 
 const std::vector<RowCase>& row_cases() {
@@ -338,6 +364,7 @@ const std::vector<RowCase>& row_cases() {
     add_recurrent(out);
     add_attention(out);
     add_functions(out);
+    add_branches(out);
     return out;
   }();
   return cases;

@@ -108,13 +108,14 @@ std::vector<Datum> run_node(const Node& node, const std::vector<const Datum*>& i
   return outputs;
 }
 
-std::vector<Datum> evaluate(const Graph& graph, std::map<std::string, Datum> inputs, const EvaluateOptions& options) {
-  std::unordered_map<const Value*, Datum> values;
+namespace {
+
+using Values = std::unordered_map<const Value*, Datum>;
+
+/// The outputs of a graph whose inputs, and the values around it, are known.
+std::vector<Datum> evaluate_in(const Graph& graph, Values& values, const EvaluateOptions& options) {
   for (const Initializer& initializer : graph.initializers()) {
-    if (initializer.data) values[initializer.value] = Datum(initializer.data->load());
-  }
-  for (const Value* input : graph.inputs()) {
-    if (const auto found = inputs.find(input->name()); found != inputs.end()) values[input] = std::move(found->second);
+    if (initializer.data && !values.contains(initializer.value)) values[initializer.value] = Datum(initializer.data->load());
   }
   for (const Node& node : graph.nodes()) {
     std::vector<const Datum*> operands;
@@ -122,14 +123,25 @@ std::vector<Datum> evaluate(const Graph& graph, std::map<std::string, Datum> inp
       if (input != nullptr && !values.contains(input)) fail(ErrorKind::invalid, "no value for " + input->name());
       operands.push_back(input == nullptr ? nullptr : &values.at(input));
     }
-    std::vector<Datum> outputs = run_node(node, operands, options);
-    for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const auto branch = [&] { return *operands.at(0)->tensor.data<bool>() ? "then_branch" : "else_branch"; };
+    std::vector<Datum> outputs = node.is("If") ? evaluate_in(*node.subgraph(branch()), values, options) : run_node(node, operands, options);
+    for (std::size_t i = 0; i < outputs.size() && i < node.outputs().size(); ++i) {
       if (node.output(i) != nullptr) values[node.output(i)] = std::move(outputs[i]);
     }
   }
   std::vector<Datum> results;
   for (const Value* output : graph.outputs()) results.push_back(values.at(output));
   return results;
+}
+
+}  // namespace
+
+std::vector<Datum> evaluate(const Graph& graph, std::map<std::string, Datum> inputs, const EvaluateOptions& options) {
+  Values values;
+  for (const Value* input : graph.inputs()) {
+    if (const auto found = inputs.find(input->name()); found != inputs.end()) values[input] = std::move(found->second);
+  }
+  return evaluate_in(graph, values, options);
 }
 
 }  // namespace relayout::test

@@ -160,7 +160,7 @@ Json verify_json(const VerifyResult& result, bool allow_inconclusive) {
 Json derivative_json(const DerivativeCheckResult& result) {
   const auto json_of = [](const CheckedDerivative& one) {
     Json out = Json().set("name", one.name).set("holds", one.holds).set("tested", one.is_told);
-    if (std::isfinite(one.error)) out.set("error", one.error);
+    if (std::isfinite(one.error)) out.set("error", one.error).set("bound", one.bound);
     return out;
   };
   return Json()

@@ -376,8 +376,9 @@ std::string derivative_text(const DerivativeCheckResult& result, const ReportSty
   std::string out;
   for (const std::string& name : result.different_outputs) out += "  " + quote(name) + " is not what the original computes\n";
   for (const CheckedDerivative& one : result.derivatives) {
+    const std::string floor = one.bound > result.bound ? ", within the " + significant(one.bound, 2) + " of the differences' rounding" : "";
     const std::string error = !one.is_told && one.error == 0 ? "lost in rounding on every sample: nothing was tested"
-                              : std::isfinite(one.error)     ? "relative error " + significant(one.error, 2)
+                              : std::isfinite(one.error)     ? "relative error " + significant(one.error, 2) + floor
                                                              : "other dims, or not finite";
     if (!style.quiet || !one.holds)
       out += "  " + std::string(one.holds ? "holds" : one.error == 0 ? "open " : "WRONG") + "   " + quote(one.name) + "   " + error + "\n";

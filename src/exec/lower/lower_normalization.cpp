@@ -35,7 +35,7 @@ bool lower_layer_normalization(Lowering& lowering, const Group& group) {
   if (scale == ValueId::none || !is_line(lowering, scale, x.dims.back()) ||
       (shift != ValueId::none && !is_line(lowering, shift, x.dims.back())))
     return false;
-  if (!is_ordered(lowering.result_desc(node, 0, Order::contiguous), Order::contiguous)) return false;
+  const TensorDesc result = lowering.result_desc(node, 0, Order::contiguous);
 
   const Place source = lowering.places.dense(node.inputs[0], Order::contiguous);
   const int threads = lowering.steps.use_threads(static_cast<double>(element_count(x.dims)) / step_rates::kExponentialsPerNanosecond);
@@ -52,7 +52,13 @@ bool lower_layer_normalization(Lowering& lowering, const Group& group) {
   places.push_back(destination);
   roles.emplace_back(Argument::destination, 0);
   lowering.steps.emit(make_primitive_kernel(std::move(made.primitive), std::move(roles)), places, threads);
-  lowering.places.define(node.outputs[0], destination);
+  if (is_ordered(result, Order::contiguous)) {
+    lowering.places.define(node.outputs[0], destination);
+    return true;
+  }
+  const Place wanted = lowering.steps.new_place(result);
+  emit_copy(lowering, destination, wanted, result);
+  lowering.places.define(node.outputs[0], wanted);
   return true;
 }
 

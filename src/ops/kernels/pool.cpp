@@ -247,81 +247,171 @@ void pool_maximum(const OpCall& call, const Pool& pool, const Tensor* positions)
   });
 }
 
-/// Takes one element for each of several windows where it is the largest so far, and its place. Without branches, which data would decide
-/// at random.
+/// The elements of a row that are `step` apart, from each of the first `step` ones on: so many parts, `room` apart. Loops over them have no
+/// gaps, at which the compiler ends vectors.
 template <class T>
-RELAYOUT_VECTORIZE void take_largest(const T* values, int64_t step, int64_t count, int32_t place, int32_t next, T* best, int32_t* found) {
-  RELAYOUT_INDEPENDENT for (int64_t i = 0; i < count; ++i) {
-    const T value = values[i * step], had = best[i];
-    const bool is_larger = (value > had) | (found[i] < 0) | ((value != value) & (had == had));
-    best[i] = is_larger ? value : had;
-    found[i] = is_larger ? place + static_cast<int32_t>(i) * next : found[i];
+RELAYOUT_VECTORIZE void take_apart(const T* row, int64_t width, int64_t step, int64_t room, T* parts) {
+  if (step == 2) {
+    RELAYOUT_INDEPENDENT for (int64_t i = 0; i < width / 2; ++i) {
+      const T even = row[2 * i], odd = row[2 * i + 1];
+      parts[i] = even;
+      parts[room + i] = odd;
+    }
+    if (width % 2 == 1) parts[width / 2] = row[width - 1];
+    return;
+  }
+  for (int64_t part = 0; part < step; ++part) {
+    for (int64_t i = 0; part + i * step < width; ++i) parts[part * room + i] = row[part + i * step];
   }
 }
 
-/// The same as pool_maximum() for images whose elements need no conversion, of fewer than 2³¹ pixels: windows of several channels side by
-/// side, where these lie so, else those of one row.
+/// Elements and places, from `first` on, of a row of windows.
+template <class T>
+RELAYOUT_VECTORIZE void store_places(const T* best, const int32_t* found, int64_t count, int64_t first, T* values, int64_t step,
+                                     int64_t* places, int64_t step_of_places) {
+  if (step == 1 && step_of_places == 1) {
+    RELAYOUT_INDEPENDENT for (int64_t i = 0; i < count; ++i) {
+      values[i] = best[i];
+      places[i] = first + std::max(found[i], int32_t{0});
+    }
+    return;
+  }
+  for (int64_t i = 0; i < count; ++i) {
+    values[i * step] = best[i];
+    places[i * step_of_places] = first + std::max(found[i], int32_t{0});
+  }
+}
+
+/// The elements that a row of windows has at one place of each, and the place of the first.
+template <class T>
+struct Tap {
+  const T* values = nullptr;
+  int32_t place = 0;
+  Span inside;  ///< the windows that have it; values and place are of the first of these
+};
+
+constexpr int64_t kLanes = 8;
+
+/// The largest elements, and their places, of windows that have all taps, kLanes at a time; the last ones twice.
+RELAYOUT_VECTORIZE void take_largest_of_all(std::span<const Tap<float>> taps, Span windows, int32_t next, float* best, int32_t* found) {
+  using Values = VectorOf<float, 32>::Type;
+  using Places = VectorOf<int32_t, 32>::Type;
+  const Places lanes = Places{0, 1, 2, 3, 4, 5, 6, 7} * next;
+  for (int64_t at = windows.begin;; at = std::min(at + kLanes, windows.end - kLanes)) {
+    Values largest{};
+    Places where{};
+    for (const Tap<float>& tap : taps) {
+      const int64_t skipped = at - tap.inside.begin;
+      const Values value = *reinterpret_cast<const Values*>(tap.values + skipped);
+      const Places place = lanes + (tap.place + static_cast<int32_t>(skipped) * next);
+      const Places is_larger = (value > largest) | ((value != value) & (largest == largest));
+      const Places is_taken = &tap == taps.data() ? Places{} == Places{} : is_larger;
+      largest = is_taken ? value : largest;
+      where = is_taken ? place : where;
+    }
+    *reinterpret_cast<Values*>(best + at) = largest;
+    *reinterpret_cast<Places*>(found + at) = where;
+    if (at == windows.end - kLanes) return;
+  }
+}
+
+/// The same as pool_maximum() for images whose elements need no conversion, of fewer than 2³¹ pixels: the windows of a row side by side.
 template <class T>
 class ImageMaximum {
  public:
-  ImageMaximum(const Pool& pool, const Tensor& positions) : pool_(pool), positions_(positions) {}
+  ImageMaximum(const Pool& pool, const Tensor& positions) : pool_(pool), positions_(positions), x_(contiguous(pool.x)) {
+    const Window& window = pool.window;
+    for (int64_t kx = 0; kx < window.kernel[1]; ++kx) {
+      const int64_t first = kx * window.dilations[1] - window.before[1];
+      const Span inside = steps_within(first, step_, width_, columns_);
+      if (inside.begin >= inside.end) continue;
+      const int64_t at = first + inside.begin * step_;
+      across_.push_back({inside, at, at % step_ * room_ + at / step_});
+      all_ = {std::max(all_.begin, inside.begin), std::min(all_.end, inside.end)};
+    }
+    has_blocks_ = std::is_same_v<T, float> && !across_.empty() && all_.end - all_.begin >= kLanes;
+  }
 
   void run(int threads) const {
     const double work = static_cast<double>(pool_.out.element_count()) * static_cast<double>(pool_.window.taps()) / kParallelElements;
     const int useful = static_cast<int>(std::clamp(work, 1.0, static_cast<double>(std::max(threads, 1))));
-    parallel_for(pool_.x.dims()[0] * pool_.output[0], useful, [&](int64_t task) {
-      const int64_t n = task / pool_.output[0], oy = task % pool_.output[0];
-      const Dims &strides = pool_.x.strides(), &dims = pool_.x.dims();
-      const bool is_inside = std::abs(strides[1]) < std::abs(strides[3]);
-      const int64_t outer = is_inside ? pool_.output[1] : dims[1], inner = is_inside ? dims[1] : pool_.output[1];
-      for (int64_t i = 0; i < outer; ++i) {
-        for (int64_t at = 0; at < inner; at += kChunk) {
-          const int64_t count = std::min(kChunk, inner - at);
-          is_inside ? visit(n, at, count, oy, i, 1) : visit(n, i, 1, oy, at, count);
-        }
+    const int64_t channels = x_.dims()[1], height = pool_.input[0];
+    parallel_for(x_.dims()[0] * channels, useful, [&](int64_t plane) {
+      Scratch scratch(*this);
+      const int64_t n = plane / channels, c = plane % channels;
+      const auto row_of = [&](const Tensor& to, int64_t oy) { return n * to.strides()[0] + c * to.strides()[1] + oy * to.strides()[2]; };
+      for (int64_t oy = 0; oy < pool_.output[0]; ++oy) {
+        make_row(x_.data<T>() + plane * height * width_, oy, scratch);
+        T* const values = pool_.out.data<T>() + row_of(pool_.out, oy);
+        int64_t* const places = positions_.data<int64_t>() + row_of(positions_, oy);
+        store_places(scratch.best.data(), scratch.found.data(), columns_, plane * height * width_, values, pool_.out.strides()[3], places,
+                     positions_.strides()[3]);
       }
     });
   }
 
  private:
-  /// Windows of `channels` channels from `c` on, and of `columns` columns from `ox` on; one of both is 1.
-  void visit(int64_t n, int64_t c, int64_t channels, int64_t oy, int64_t ox, int64_t columns) const {
+  /// A column of the windows: where they have it, the position of the first of these in a row, and among the parts of a row.
+  struct Across {
+    Span inside;
+    int64_t at, at_in_parts;
+  };
+
+  struct Scratch {
+    explicit Scratch(const ImageMaximum& of)
+        : parts(as_size(of.pool_.window.kernel[0] * of.step_ * of.room_)), best(as_size(of.columns_)), found(as_size(of.columns_)) {}
+    std::vector<T> parts, best;
+    std::vector<int32_t> found;
+    std::vector<Tap<T>> taps;
+  };
+
+  void make_row(const T* plane, int64_t oy, Scratch& scratch) const {
     const Window& window = pool_.window;
-    const Dims &from = pool_.x.strides(), &to = pool_.out.strides(), &at = positions_.strides();
-    std::array<T, kChunk> best;
-    std::array<int32_t, kChunk> found;
-    const int64_t count = std::max(channels, columns);
-    std::fill_n(best.begin(), count, -std::numeric_limits<T>::infinity());
-    std::fill_n(found.begin(), count, -1);
+    scratch.taps.clear();
     for (int64_t ky = 0; ky < window.kernel[0]; ++ky) {
       const int64_t y = oy * window.strides[0] - window.before[0] + ky * window.dilations[0];
       if (y < 0 || y >= pool_.input[0]) continue;
-      for (int64_t kx = 0; kx < window.kernel[1]; ++kx) {
-        const int64_t first = ox * window.strides[1] - window.before[1] + kx * window.dilations[1];
-        const Span inside = steps_within(first, window.strides[1], pool_.input[1], columns);
-        if (inside.begin >= inside.end) continue;
-        const int64_t x = first + inside.begin * window.strides[1];
-        const T* const values = pool_.x.data<T>() + n * from[0] + c * from[1] + y * from[2] + x * from[3];
-        const auto place = static_cast<int32_t>(y * pool_.input[1] + x);
-        if (columns == 1) {
-          take_largest(values, from[1], channels, place, 0, best.data(), found.data());
-        } else {
-          take_largest(values, window.strides[1] * from[3], inside.end - inside.begin, place, static_cast<int32_t>(window.strides[1]),
-                       best.data() + inside.begin, found.data() + inside.begin);
-        }
+      const T* const row = plane + y * width_;
+      T* const parts = scratch.parts.data() + ky * step_ * room_;
+      if (step_ > 1) take_apart(row, width_, step_, room_, parts);
+      for (const Across& one : across_) {
+        scratch.taps.push_back({step_ > 1 ? parts + one.at_in_parts : row + one.at, static_cast<int32_t>(y * width_ + one.at), one.inside});
       }
     }
-    const int64_t pixels = pool_.input[0] * pool_.input[1], own = channels > 1 ? 1 : 0;
-    for (int64_t i = 0; i < count; ++i) {
-      const int64_t channel = c + i * own, column = ox + i * (1 - own);
-      pool_.out.data<T>()[n * to[0] + channel * to[1] + oy * to[2] + column * to[3]] = element_at(best, i);
-      positions_.data<int64_t>()[n * at[0] + channel * at[1] + oy * at[2] + column * at[3]] =
-          (n * pool_.x.dims()[1] + channel) * pixels + std::max(element_at(found, i), int32_t{0});
+    const bool has_blocks = has_blocks_ && !scratch.taps.empty();
+    if constexpr (std::is_same_v<T, float>) {
+      if (has_blocks) take_largest_of_all(scratch.taps, all_, static_cast<int32_t>(step_), scratch.best.data(), scratch.found.data());
+    }
+    take_ends({0, has_blocks ? all_.begin : columns_}, scratch);
+    take_ends({has_blocks ? all_.end : columns_, columns_}, scratch);
+  }
+
+  /// Windows of which some reach beyond the image. Pointers are chosen without branches, which data would decide at random.
+  void take_ends(Span part, Scratch& scratch) const {
+    for (int64_t i = part.begin; i < part.end; ++i) {
+      const T* largest = nullptr;
+      int32_t place = -1;
+      for (const Tap<T>& tap : scratch.taps) {
+        const int64_t skipped = i - tap.inside.begin;
+        if (skipped < 0 || i >= tap.inside.end) continue;
+        const T* const one = tap.values + skipped;
+        const T value = *one, had = largest == nullptr ? value : *largest;
+        const bool is_larger = (largest == nullptr) | (value > had) | ((value != value) & (had == had));
+        largest = is_larger ? one : largest;
+        place = is_larger ? tap.place + static_cast<int32_t>(skipped * step_) : place;
+      }
+      scratch.best[as_size(i)] = largest == nullptr ? -std::numeric_limits<T>::infinity() : *largest;
+      scratch.found[as_size(i)] = place;
     }
   }
 
   const Pool& pool_;
   const Tensor& positions_;
+  const Tensor x_;
+  const int64_t width_ = pool_.input[1], columns_ = pool_.output[1], step_ = pool_.window.strides[1], room_ = width_ / step_ + 1;
+  std::vector<Across> across_;
+  Span all_{0, columns_};  ///< the windows that have all columns
+  bool has_blocks_ = false;
 };
 
 Pool global_pool_of(const OpCall& call, InputData inputs, OutputData outputs) {
