@@ -147,6 +147,7 @@ void merge_pairs(Graph& graph, PassContext& context);
 void remove_identity(Graph& graph, PassContext& context);
 void remove_unused(Graph& graph, PassContext& context);
 void precision(Graph& graph, PassContext& context);
+void narrow_integers(Graph& graph, PassContext& context);
 void merge_equal(Graph& graph, PassContext& context);
 void product_bias(Graph& graph, PassContext& context);
 void set_dims(Graph& graph, PassContext& context);

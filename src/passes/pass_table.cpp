@@ -20,6 +20,9 @@ bool simplifies(const PassOptions& options) {
 bool changes_precision(const PassOptions& options) {
   return options.precision != DataType::undefined;
 }
+bool narrows_integers(const PassOptions& options) {
+  return options.narrow_integers;
+}
 bool changes_dims(const PassOptions& options) {
   return options.dims.any();
 }
@@ -89,6 +92,8 @@ constexpr Pass kPasses[] = {
     {"share-weights", "equal initializers of a graph stored once (--share-weights)", share_weights, shares_weights},
     // After the folds, which round to the existing type; before weights are read through a Transpose. Its Casts may have constant operands.
     {"precision", "weights and activations in 16 bits (--precision bf16, fp16), or in 32 (fp32)", precision, changes_precision, true},
+    // After all that compute with sizes, which stay in 64 bits.
+    {"narrow-integers", "inputs and constants of int64 in 32 bits where nothing changes (--int32)", narrow_integers, narrows_integers},
     // After the folds, which change weights: one in channels-last order is read through a Transpose.
     {"conv-weights-layout", "convolution weights in channels-last order, or back in contiguous order", conv_weights_layout, orders_weights},
     // After all that copy nodes with their annotations.

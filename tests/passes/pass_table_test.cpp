@@ -61,6 +61,8 @@ TEST(PassTable, OptionsSelectPasses) {
   options.export_io = false;
   options.undo_io = true;
   EXPECT_EQ(names(options), "remove-unused inline-functions undo-io precision ");
+  options.narrow_integers = true;
+  EXPECT_EQ(names(options), "remove-unused inline-functions undo-io precision narrow-integers ");
 }
 
 TEST(RewriteDriver, ErrorsNamePassAndNode) {
