@@ -86,6 +86,8 @@ constexpr Pass kPasses[] = {
     {"merge-pairs", "two Transposes, reshapes or Casts in a row as one, or none where they cancel", merge_pairs, simplifies, true},
     // After the folds, which make constants equal and merge into operators with one reader.
     {"merge-equal", "nodes that compute the same from the same operands", merge_equal, simplifies, true},
+    // After the folds, which take factors into operators.
+    {"merge-quotients", "a product with the reciprocal of a root as one quotient", merge_quotients, simplifies, true},
     {"product-bias", "MatMul and Add of a constant row as one Gemm", product_bias, simplifies, true},
     // After the folds, which change weights, and before they have another type or order.
     {"scramble", "random numbers of the same mean and spread instead of the weights (--scramble)", scramble, scrambles},
