@@ -91,7 +91,8 @@ class ConstantFolding {
     }
     std::ranges::stable_sort(ends, std::less(), &Growth::bytes);
     for (const Growth& end : ends) {
-      if ((budget -= end.bytes) < 0) break;
+      budget -= end.bytes;
+      if (budget < 0) break;
       out.insert(end.node);
     }
     return out;

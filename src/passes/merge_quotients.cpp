@@ -3,13 +3,13 @@
 //     r = Div (1, s)
 //     y = Mul (x, r)           →      y = Div (x, s)          where s is a Sqrt, of which no number is so small that 1 / s overflows
 
-#include "base/positions.h"
 #include "model/node.h"
 #include "ops/constants.h"
-#include "ops/op.h"
+#include "ops/operands.h"
 #include "passes/edits.h"
 #include "passes/pass.h"
 #include "passes/rewrite.h"
+#include "relayout/findings.h"
 #include "relayout/graph.h"
 
 namespace relayout::passes {

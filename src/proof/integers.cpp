@@ -1,7 +1,6 @@
 // Compares integers of 64 bits in one model with the same numbers in 32 bits in the other, where nothing is computed that could overflow.
 
 #include "base/positions.h"
-#include "model/node.h"
 #include "ops/loops/dtypes.h"
 #include "ops/op.h"
 #include "proof/attributes.h"
@@ -9,7 +8,6 @@
 #include "proof/rules.h"
 #include "proof/side.h"
 #include "proof/sides.h"
-#include "proof/tensors.h"
 #include "relayout/graph.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"

@@ -19,6 +19,7 @@
 #include "verify/inputs/port.h"
 #include "verify/run/bounds.h"
 #include "verify/run/distance.h"
+#include "verify/run/session.h"
 
 namespace relayout {
 
