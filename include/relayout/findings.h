@@ -61,6 +61,7 @@ enum class Reason : uint8_t {
   type_unknown,      ///< the operator's handling of the type is not known
   shared_types,      ///< types are shared with nested graphs
   no_gain,           ///< all adjacent nodes stay in 32 bits
+  wide_operand,      ///< another operand of the node is computed in int64
   no_source_type,    ///< the model has no tensor of the type to be changed
   count_,            ///< number of reasons
 };

@@ -49,6 +49,7 @@ struct PassOptions {
   ShapeOptions sizes = {};                        ///< sizes for that plan
   DataType precision = DataType::undefined;  ///< type to compute in: float16, bfloat16, or float32 instead of both; undefined: unchanged
   bool io_precision = false;                 ///< apply `precision` to graph inputs and outputs, too
+  bool narrow_integers = false;              ///< compute in 32-bit integers what stays exact there, inputs too
   DimEdits dims = {};                        ///< sizes of inputs to set, or to make free
   ByteImages bytes = {};                     ///< inputs that take bytes of images instead of numbers
   ByteImages output_bytes = {};              ///< outputs that give bytes of images instead of numbers

@@ -52,6 +52,8 @@ struct ProofOptions {
   bool digests = true;   ///< compute the digests of the files
   bool is_copy = false;  ///< the second model is to have the first one's nodes: no numbers overflow in one alone, and -v tells no rules
   int threads = 0;       ///< 0: 2, or fewer if fewer CPUs are available
+  /// Inputs of int64 that callers of the second model give in 32 bits.
+  std::vector<std::string> narrow_inputs = {};
 };
 
 /// Facts about two models shown without running them.

@@ -67,6 +67,7 @@ void check(const ConvertOptions& options) {
   const auto need = [&](const std::string& pass, bool is_given, const std::string& wanted) {
     if (contains(options.passes, pass) && !is_given) fail(ErrorKind::usage, "pass '" + pass + "' needs " + wanted);
   };
+  need("narrow-integers", options.rewrite.narrow_integers, "--int32");
   need("set-dims", options.rewrite.dims.any(), "--set-dim, --set-shape or --free-dim");
   need("byte-input", !options.rewrite.bytes.names.empty(), "--input-u8");
   need("byte-output", !options.rewrite.output_bytes.names.empty(), "--output-u8");

@@ -150,7 +150,7 @@ VerifyResult verify_draft(Model& model, const ConvertResult& result, const Conve
     if (model.graph().find(to) != nullptr) verification.renames.emplace(from, to);  // not a dim's
   }
   const DimEdits& dims = options.rewrite.dims;
-  if (!dims.sizes.empty() || !dims.shapes.empty()) verification.allow_interface = true;
+  if (!dims.sizes.empty() || !dims.shapes.empty() || options.rewrite.narrow_integers) verification.allow_interface = true;
   std::filesystem::path original = result.input;
   std::unique_ptr<Model> source;
   DimEdits freed;

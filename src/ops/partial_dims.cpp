@@ -494,7 +494,7 @@ PartialDims answer(const Question& node, std::size_t output) {
   if (node.op.body != nullptr) return of_body(node, output);
   if (node.is("Split") || node.is("Slice")) return axis_by_axis(node, output);
   if (node.is("GRU") || node.is("RNN") || node.op.name.ends_with("LSTM")) return recurrent(node, output);
-  if (output != 0) return std::nullopt;
+  if (output != 0) return node.is("DynamicQuantizeLinear") ? PartialDims(Dims()) : std::nullopt;  // a scale, a zero point
   if (node.op.traits.has(Trait::same_dims)) return node.dims(0);
   if (node.op.traits.has(Trait::broadcasts)) return broadcast(node);
   if (node.op.name.starts_with("Reduce")) return reduce(node);

@@ -65,6 +65,7 @@ constexpr auto kReasons = std::to_array<ReasonText>({
     {type_unknown, "type-unknown", "the use that the operator makes of the type is not known"},
     {shared_types, "shared-types", "the graphs inside share the types of its operands"},
     {no_gain, "no-gain", "its operands or results stay in 32 bits: a Cast would save nothing"},
+    {wide_operand, "wide-operand", "another operand is computed in 64 bits"},
     {no_source_type, "no-source-type", "nothing in the model is of a type that is to change"},
 });
 

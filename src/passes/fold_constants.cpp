@@ -6,11 +6,13 @@
 //
 // A chain is replaced as a whole: only values with other readers are stored. A Constant alone becomes an initializer. The evaluator decides
 // which values are constant: no random or quantized ones, and none that a caller or the training may replace. So that a model does not
-// grow, a result is stored only if it is no larger than the node and the constants that are removed with it.
+// grow, a result is stored only if it is no larger than the node and the constants that are removed with it, or than the nodes that
+// passes have removed from the model so far.
 
 #include "base/positions.h"
 #include "model/node.h"
 #include "model/tensor_data.h"
+#include "model/walk.h"
 #include "ops/constants.h"
 #include "ops/op.h"
 #include "passes/edits.h"
@@ -31,6 +33,7 @@ struct Replacement {
   std::vector<const Node*> taken;
   std::vector<const Node*> anchors;
   std::string detail;
+  int64_t growth = 0;  ///< bytes beyond those of constants that go
 };
 
 bool is_stored(const Value* value) {
@@ -59,10 +62,47 @@ bool takes_initializers(const Graph& graph) {
 
 class ConstantFolding {
  public:
+  ConstantFolding() = default;
+  /// `granted`: nodes whose results are stored although they are larger.
+  explicit ConstantFolding(const std::unordered_set<const Node*>& granted) : granted_(&granted) {}
+
   /// Whether all results of the node are constants, of any size.
   bool is_candidate(const Node& node) {
     const auto* const reason = std::get_if<Reason>(&decide(node));
     return reason == nullptr || *reason == Reason::too_large;
+  }
+
+  /// Nodes whose results would enlarge the model by no more than `budget` bytes together, and that nodes of other kinds read; smallest
+  /// first.
+  [[nodiscard]] std::unordered_set<const Node*> within(int64_t budget) {
+    struct Growth {
+      const Node* node;
+      int64_t bytes;
+    };
+    std::unordered_set<const Node*> inner, out;  // inner: those that others compute with, which are not stored
+    for (const Large& large : large_) inner.insert(large.node);
+    std::vector<Growth> ends;
+    for (const Large& large : large_) {
+      if (large.node->erased()) continue;
+      const auto computes = [&](const Use& use) { return inner.contains(use.node) || std::holds_alternative<Yes>(decide(*use.node)); };
+      const auto is_inner = [&](const Value* output) { return output == nullptr || std::ranges::all_of(output->uses(), computes); };
+      if (!std::ranges::all_of(large.node->outputs(), is_inner))
+        ends.push_back({large.node, large.bytes - owned_by_several_ways(*large.node)});
+    }
+    std::ranges::stable_sort(ends, std::less(), &Growth::bytes);
+    for (const Growth& end : ends) {
+      budget -= end.bytes;
+      if (budget < 0) break;
+      out.insert(end.node);
+    }
+    return out;
+  }
+
+  /// Those that are too large, with their names in reports.
+  [[nodiscard]] std::vector<std::pair<const Node*, std::string>> refused() const {
+    std::vector<std::pair<const Node*, std::string>> out;
+    for (const Large& large : large_) out.emplace_back(large.node, large.node->erased() ? std::string() : reported_name(*large.node));
+    return out;
   }
 
   Match<Replacement> match(const Node& node) {
@@ -72,7 +112,9 @@ class ConstantFolding {
     for (Value* output : node.outputs()) {
       if (output == nullptr || output->uses().empty()) continue;
       out.contents.emplace_back(output, std::get<Constant>(constants_.find(*output)).data);
+      out.growth += out.contents.back().second.byte_size();
     }
+    out.growth = node.is("Constant") ? 0 : std::max<int64_t>(out.growth - owned_by_several_ways(node), 0);
     return out;
   }
 
@@ -108,7 +150,11 @@ class ConstantFolding {
     if (is_evaluated) made_ += bytes;
     // owns() walks upstream, which is not worth it for results no larger than the node itself.
     const int64_t beyond_node = bytes - kOfNode;
-    if (!is_given && beyond_node > 0 && !owns(node, beyond_node)) return Reason::too_large;
+    const bool is_granted = granted_ != nullptr && granted_->contains(&node);
+    if (!is_given && !is_granted && beyond_node > 0 && !owns(node, beyond_node)) {
+      large_.push_back({&node, bytes});
+      return Reason::too_large;
+    }
     return Yes{};
   }
 
@@ -191,6 +237,12 @@ class ConstantFolding {
     return constant != nullptr && !constant->strings ? constant->data.byte_size() : 0;
   }
 
+  struct Large {
+    const Node* node;
+    int64_t bytes;
+  };
+  const std::unordered_set<const Node*>* granted_ = nullptr;
+  std::vector<Large> large_;  ///< in the order of questions
   Constants constants_{Constants::Options{.budget = kStoredBytes}};
   int64_t made_ = 0;  ///< bytes of results so far
   std::unordered_map<const Node*, Answer> answers_;
@@ -214,6 +266,7 @@ void store(Value& value, TensorData data) {
 }
 
 void replace_node(Replacement& replacement, PassContext& context) {
+  context.bytes_stored_instead += replacement.growth;
   for (auto& [value, data] : replacement.contents) {
     store(*value, std::move(data));
     context.constants.forget(*value);
@@ -223,13 +276,47 @@ void replace_node(Replacement& replacement, PassContext& context) {
   for (Value* value : freed) release(*value, context);
 }
 
+void fold(Graph& graph, PassContext& context, ConstantFolding& folding, const std::function<bool(const Node&)>& is_candidate) {
+  rewrite_each(graph, context, is_candidate, [&](const Node& node, PassContext&) { return folding.match(node); }, replace_node);
+}
+
 }  // namespace
+
+int64_t bytes_of_nodes(const Model& model) {
+  constexpr int64_t kOfField = 2;
+  int64_t out = 0;
+  const auto add = [&](const std::string& name) { out += std::ssize(name) + kOfField; };
+  for_each_node(model, [&](const Node& node) {
+    if (node.is("Constant")) return;
+    out += kOfField;
+    add(node.op_type());
+    if (!node.name().empty()) add(node.name());
+    for (const auto values : {node.inputs(), node.outputs()}) {
+      for (const Value* const value : values) out += kOfField + (value != nullptr ? std::ssize(value->name()) : 0);
+    }
+    for (const onnx::AttributeProto& attribute : node.message().attribute()) {
+      if (!attribute.has_g() && attribute.graphs_size() == 0) out += static_cast<int64_t>(attribute.ByteSizeLong()) + kOfField;
+    }
+  });
+  return out;
+}
 
 void fold_constants(Graph& graph, PassContext& context) {
   ConstantFolding folding;
-  rewrite_each(
-      graph, context, [&](const Node& node) { return folding.is_candidate(node); },
-      [&](const Node& node, PassContext&) { return folding.match(node); }, replace_node);
+  fold(graph, context, folding, [&](const Node& node) { return folding.is_candidate(node); });
+  const int64_t budget = context.bytes_of_given_nodes - bytes_of_nodes(graph.model()) - context.bytes_stored_instead;
+  const std::unordered_set<const Node*> granted = budget > 0 ? folding.within(budget) : std::unordered_set<const Node*>();
+  if (granted.empty()) return;
+  const auto named = folding.refused();
+  ConstantFolding again(granted);
+  fold(graph, context, again, [&](const Node& node) { return granted.contains(&node); });
+  std::unordered_set<std::string> gone;
+  for (const auto& [node, name] : named) {
+    if (node->erased()) gone.insert(name);
+  }
+  std::erase_if(context.findings, [&](const Finding& finding) {
+    return finding.pass == context.pass && finding.reason == Reason::too_large && gone.contains(finding.node);
+  });
 }
 
 }  // namespace relayout::passes

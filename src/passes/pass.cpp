@@ -71,6 +71,7 @@ void settle(Model& model, std::span<const Pass* const> passes, PassContext& cont
 
 void run_passes(Model& model, std::span<const Pass* const> passes, PassContext& context) {
   if (context.options.freeze) freeze(model.graph(), context);
+  if (std::ranges::find(passes, find_pass("fold-constants")) != passes.end()) context.bytes_of_given_nodes = bytes_of_nodes(model);
   std::vector<const Pass*> settling;
   bool has_rewritten = false;  // one of those
   for (const Pass& pass : pass_table()) {

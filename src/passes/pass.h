@@ -82,6 +82,8 @@ struct PassContext {
   Constants constants;
   Findings findings;
   int64_t rewrites = 0;                           ///< done so far, over all passes
+  int64_t bytes_of_given_nodes = 0;               ///< before the first pass
+  int64_t bytes_stored_instead = 0;               ///< of constants that took the place of nodes
   std::string_view pass;                          ///< running now
   std::unordered_map<const Node*, Skip> skipped;  ///< refusals so far of the running pass
   FoldState folds;
@@ -127,6 +129,9 @@ class Obstacles {
   std::optional<Skip> first_;
 };
 
+/// What the nodes of a model take in a file at least, without Constants. (fold_constants.cpp)
+[[nodiscard]] int64_t bytes_of_nodes(const Model& model);
+
 /// Whether --only or --exclude leave this node out.
 [[nodiscard]] bool is_excluded(const Node& node, const PassOptions& options);
 /// Error{usage} when a pattern of --only or --exclude matches no node of the model.
@@ -147,7 +152,9 @@ void merge_pairs(Graph& graph, PassContext& context);
 void remove_identity(Graph& graph, PassContext& context);
 void remove_unused(Graph& graph, PassContext& context);
 void precision(Graph& graph, PassContext& context);
+void narrow_integers(Graph& graph, PassContext& context);
 void merge_equal(Graph& graph, PassContext& context);
+void merge_quotients(Graph& graph, PassContext& context);
 void product_bias(Graph& graph, PassContext& context);
 void set_dims(Graph& graph, PassContext& context);
 void byte_input(Graph& graph, PassContext& context);

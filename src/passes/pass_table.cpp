@@ -20,6 +20,9 @@ bool simplifies(const PassOptions& options) {
 bool changes_precision(const PassOptions& options) {
   return options.precision != DataType::undefined;
 }
+bool narrows_integers(const PassOptions& options) {
+  return options.narrow_integers;
+}
 bool changes_dims(const PassOptions& options) {
   return options.dims.any();
 }
@@ -83,12 +86,16 @@ constexpr Pass kPasses[] = {
     {"merge-pairs", "two Transposes, reshapes or Casts in a row as one, or none where they cancel", merge_pairs, simplifies, true},
     // After the folds, which make constants equal and merge into operators with one reader.
     {"merge-equal", "nodes that compute the same from the same operands", merge_equal, simplifies, true},
+    // After the folds, which take factors into operators.
+    {"merge-quotients", "a product with the reciprocal of a root as one quotient", merge_quotients, simplifies, true},
     {"product-bias", "MatMul and Add of a constant row as one Gemm", product_bias, simplifies, true},
     // After the folds, which change weights, and before they have another type or order.
     {"scramble", "random numbers of the same mean and spread instead of the weights (--scramble)", scramble, scrambles},
     {"share-weights", "equal initializers of a graph stored once (--share-weights)", share_weights, shares_weights},
     // After the folds, which round to the existing type; before weights are read through a Transpose. Its Casts may have constant operands.
     {"precision", "weights and activations in 16 bits (--precision bf16, fp16), or in 32 (fp32)", precision, changes_precision, true},
+    // After all that compute with sizes, which stay in 64 bits.
+    {"narrow-integers", "inputs and constants of int64 in 32 bits where nothing changes (--int32)", narrow_integers, narrows_integers},
     // After the folds, which change weights: one in channels-last order is read through a Transpose.
     {"conv-weights-layout", "convolution weights in channels-last order, or back in contiguous order", conv_weights_layout, orders_weights},
     // After all that copy nodes with their annotations.

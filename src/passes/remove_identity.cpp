@@ -4,8 +4,9 @@
 //     z = Identity (y)         →
 //
 // Identity, Dropout in inference, Transpose that moves nothing, Concat (Sum, Max, Min, Mean) of one operand, Cast to the type of its
-// operand, Slice of everything, Reshape, Flatten and Expand to the same dims, x · 1, x / 1, x − 0 and x + (−0). A node stays if it passes a
-// graph input, an initializer or another graph output to a graph output, since each of those has a name of its own.
+// operand, Slice of everything, Pad by nothing, Reshape, Flatten and Expand to the same dims, x · 1, x / 1, x − 0 and x + (−0), and x + 0
+// whose readers do not tell 0 from −0. A node stays if it passes a graph input, an initializer or another graph output to a graph output,
+// since each of those has a name of its own.
 
 #include <cmath>
 
@@ -73,6 +74,14 @@ bool keeps_everything(const Node& node, PassContext& context) {
   return true;
 }
 
+bool pads_nothing(const Node& node, PassContext& context) {
+  constexpr int kPadsAsOperand = 11, kPads = 2;
+  const auto given = node.opset() < kPads || Attributes(node).has_reference() ? std::nullopt
+                     : node.opset() < kPadsAsOperand                          ? std::optional(Attributes(node).integers("pads"))
+                                                                              : constant_list(node, 1, context);
+  return given && !given->empty() && std::ranges::all_of(*given, [](int64_t pad) { return pad == 0; });
+}
+
 /// Whether a Reshape, Flatten or Expand results in the dims that its operand has.
 bool keeps_dims(const Node& node, PassContext& context) {
   const PartialDims before = context.constants.dims(*node.input(0)), after = context.constants.dims(*node.output(0));
@@ -99,6 +108,25 @@ bool stays_as_large(const Value& value, const Dims& constant, PassContext& conte
   return std::ranges::equal(constant, tail, [](int64_t of_constant, int64_t dim) { return of_constant == 1 || of_constant == dim; });
 }
 
+/// Whether a node gives the same for 0 and −0: it is even or nowhere 0 there, or it adds a constant to what becomes of them, which is not
+/// −0.
+bool is_blind_to_sign(const Node& node, std::size_t index, PassContext& context) {
+  constexpr auto kBlind = std::to_array<std::string_view>({"Relu", "Sigmoid", "HardSigmoid", "Softmax", "LogSoftmax", "Exp", "Abs"});
+  constexpr int64_t kMostNumbers = 1 << 14;
+  if (!node.domain().empty()) return false;
+  if (std::ranges::find(kBlind, node.op_type()) != kBlind.end()) return true;
+  if (!has_trait(node, Trait::normalizes) || index != 0 || node.input(2) == nullptr) return false;
+  const auto found = context.constants.find(*node.input(2));
+  const auto* const shift = std::get_if<Constant>(&found);
+  if (shift == nullptr || !kRealTypes.has(shift->type) || element_count(shift->dims) > kMostNumbers) return false;
+  return std::ranges::none_of(reals_of(contiguous(shift->load())), [](double number) { return number == 0 && std::signbit(number); });
+}
+
+bool has_no_sign_of_zero(const Value& value, PassContext& context) {
+  const auto is_blind = [&](const Use& use) { return is_blind_to_sign(*use.node, as_size(use.index), context); };
+  return !value.is_output() && !value.uses().empty() && std::ranges::all_of(value.uses(), is_blind);
+}
+
 /// The number that changes no other; −0 for sums, as 0 would change −0.
 std::optional<double> neutral_number(Arithmetic arithmetic) {
   if (arithmetic == Arithmetic::multiply || arithmetic == Arithmetic::divide) return 1;
@@ -123,9 +151,10 @@ std::optional<std::size_t> beside_neutral(const Node& node, PassContext& context
     if (!kNumericTypes.has(constant->type) || !stays_as_large(*value, constant->dims, context)) continue;
     const bool has_sign = kRealTypes.has(constant->type);
     const std::vector<double> numbers = reals_of(contiguous(constant->load()));
-    const bool is_neutral = std::ranges::all_of(
-        numbers, [&](double number) { return number == *neutral && (!has_sign || std::signbit(number) == std::signbit(*neutral)); });
-    if (is_neutral) return index;
+    if (!std::ranges::all_of(numbers, [&](double number) { return number == *neutral; })) continue;
+    const bool is_signed_alike =
+        !has_sign || std::ranges::all_of(numbers, [&](double number) { return std::signbit(number) == std::signbit(*neutral); });
+    if (is_signed_alike || (arithmetic == Arithmetic::add && has_no_sign_of_zero(*node.output(0), context))) return index;
   }
   return std::nullopt;
 }
@@ -138,6 +167,7 @@ std::optional<std::size_t> passed_operand(const Node& node, PassContext& context
   if (has_trait(node, Trait::casts)) return first(keeps_type(node, context));
   if (has_trait(node, Trait::one_is_itself) && node.inputs().size() == 1) return 0;
   if (node.is("Slice")) return first(keeps_everything(node, context));
+  if (node.is("Pad")) return first(pads_nothing(node, context));
   if (node.is("Reshape") || node.is("Flatten") || node.is("Expand")) return first(keeps_dims(node, context));
   if (arithmetic_of(node) != Arithmetic::none) return beside_neutral(node, context);
   return first(passes_through(node, context));

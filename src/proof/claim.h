@@ -23,6 +23,7 @@ struct Claim {
   const Node* reader = nullptr;  ///< of the second model, for messages; nullptr: a graph output
   bool has_passed = false;       ///< the affines have passed other operators
   bool is_flat = false;          ///< about the elements in row-major order: dims may differ
+  bool as_numbers = false;       ///< `b` may be of int32 where `a` is of int64
   [[nodiscard]] bool is_plain() const { return downstream_a.empty() && downstream_b.empty() && !is_flat; }
 };
 

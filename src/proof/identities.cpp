@@ -81,6 +81,20 @@ std::optional<std::size_t> beside_neutral(Side& side, Shapes& shapes, Ref output
   return std::nullopt;
 }
 
+bool pads_nothing(Side& side, Ref output) {
+  constexpr int kFirst = 2, kOperands = 11;
+  const Node& node = *output.value->producer();
+  const AttributeReader attributes(node, output.call);
+  std::optional<std::vector<int64_t>> pads;
+  if (node.opset() >= kOperands) {
+    const Ref given = side.operand(output, 1);
+    pads = given ? integers_of(side, given) : std::nullopt;
+  } else if (node.opset() >= kFirst) {
+    pads = attributes.integers("pads");
+  }
+  return pads && !pads->empty() && !attributes.is_open() && std::ranges::count(*pads, 0) == std::ssize(*pads);
+}
+
 /// Whether a Reshape, Flatten or Expand results in the dims of its operand.
 bool reshapes_nothing(Side& side, Shapes& shapes, Ref output) {
   const Node& node = *output.value->producer();
@@ -155,6 +169,7 @@ std::optional<std::size_t> operand_passed_on(Side& side, Shapes& shapes, Ref out
   const Node* const node = output.value->producer();
   if (node == nullptr || !node->domain().empty() || node->inputs().empty() || !side.operand(output, 0)) return std::nullopt;
   if (is_identity(side, output) || takes_all(side, shapes, output)) return 0;
+  if (node->is("Pad")) return pads_nothing(side, output) ? std::optional<std::size_t>(0) : std::nullopt;
   if (node->is("Slice")) return slices_nothing(side, shapes, output) ? std::optional<std::size_t>(0) : std::nullopt;
   if (node->is("Reshape") || node->is("Flatten") || node->is("Expand"))
     return reshapes_nothing(side, shapes, output) ? std::optional<std::size_t>(0) : std::nullopt;

@@ -435,6 +435,9 @@ void examine_operands(Sides& sides, const Claim& claim, std::size_t first, Look&
       look.issues.push_back(issue_of_node(sides, Unexplained::Kind::operand, b, false,
                                           of_b ? "has " + quote(of_b.value->name()) + " as an operand that was absent"
                                                : "has lost its operand " + quote(of_a.value->name())));
+    } else if (takes_numbers(sides, claim, i)) {
+      operand.as_numbers = true;
+      look.claims.push_back(std::move(operand));
     } else if (auto stored = examine_stored(sides, operand)) {
       // Stored constants are examined here, so that another reading of the whole node can be tried if they differ.
       look.add(std::move(*stored));

@@ -66,10 +66,11 @@ std::vector<const Value*> output_values(const Model& model) {
 
 }  // namespace
 
-ProofResult Prover::run(bool is_copy) {
-  tells_ = !is_copy && log_level() == LogLevel::verbose;
+ProofResult Prover::run(const ProofOptions& options) {
+  tells_ = !options.is_copy && log_level() == LogLevel::verbose;
+  for (const std::string& name : options.narrow_inputs) sides_.narrow_inputs.insert(sides_.b.model().graph().find(name));
   find();
-  if (!is_copy && account_.issues().empty()) note_overflows();
+  if (!options.is_copy && account_.issues().empty()) note_overflows();
   return account_.result();
 }
 
@@ -157,7 +158,9 @@ void Prover::settle_all() {
 void Prover::settle(Claim claim) {
   claim.a = sides_.a.resolve(claim.a);
   claim.b = sides_.b.resolve(claim.b);
-  if (claim.is_plain() && !claimed_.emplace(claim.a, claim.b).second) return;
+  claim.as_numbers = claim.as_numbers && claim.a && claim.b && !sides_.have_one_type(claim.a, claim.b);
+  auto& claimed = claim.as_numbers ? claimed_numbers_ : claimed_;
+  if (claim.is_plain() && !claimed.emplace(claim.a, claim.b).second) return;
   const bool is_flat = claim.is_flat && claim.downstream_a.empty() && claim.downstream_b.empty();
   if (is_flat && !claimed_flat_.emplace(claim.a, claim.b).second) return;
   Look look = examine(sides_, claim);
@@ -221,7 +224,7 @@ std::string_view to_string(Unexplained::Kind kind) noexcept {
 }
 
 ProofResult prove(const Model& a, const Model& b, const ProofOptions& options) {
-  ProofResult result = proof::Prover(a, b).run(options.is_copy);
+  ProofResult result = proof::Prover(a, b).run(options);
   if (!options.digests) return result;
   std::vector<std::shared_ptr<const File>> files;
   list_files(a, result.files_a, files);

@@ -34,7 +34,7 @@ class Prover {
   Prover(const Model& a, const Model& b) : sides_(a, b) {}
   /// Call before find(). Only readings with issues may replace others.
   void take_hints(Hints hints) { hints_ = std::move(hints); }
-  [[nodiscard]] ProofResult run(bool is_copy);
+  [[nodiscard]] ProofResult run(const ProofOptions& options);
   /// Everything except the result: account() then has the findings about single nodes and constants.
   void find();
   /// Of one model as both, instead of find(): whether the graphs of an If of its main graph give the same results for all inputs.
@@ -60,7 +60,7 @@ class Prover {
   Account account_;
   Hints hints_;
   std::vector<Claim> open_;
-  std::unordered_set<RefPair, RefPairHash> claimed_, claimed_flat_;
+  std::unordered_set<RefPair, RefPairHash> claimed_, claimed_flat_, claimed_numbers_;
   int64_t settled_ = 0;
   bool tells_ = false;  ///< which rules explained what
 };

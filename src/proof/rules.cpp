@@ -51,6 +51,7 @@ struct Rule {
 
 /// The rules, in the order in which they are tried. The first that applies decides; the last one for each kind of claim always applies.
 constexpr auto kRules = std::to_array<Rule>({
+    {"integers", For::all, examine_integers},
     {"constant", For::all, examine_stored, false},
     {"input", For::all, examine_inputs, false},
     {"order of operands", For::same, examine_reordered},

@@ -27,6 +27,12 @@ using Found = std::optional<Look>;
 /// The same for nodes of one operator whose results dims alone decide: these depend on no element of their operand.
 [[nodiscard]] Found examine_sizes(Sides& sides, const Claim& claim);
 
+// integers.cpp
+/// A value of int64 and the same numbers in int32, made by nodes that only move them, or in front of a Cast to int64.
+[[nodiscard]] Found examine_integers(Sides& sides, const Claim& claim);
+/// Whether a node's result follows from the numbers of its operand, whatever integer type holds them.
+[[nodiscard]] bool takes_numbers(Sides& sides, const Claim& claim, std::size_t operand);
+
 // carried_affines.cpp: claims with affines, and linear operators.
 [[nodiscard]] Found examine_linear(Sides& sides, const Claim& claim);
 /// MatMul and Add in one model, Gemm in the other, or Gemms that store their weight differently: see read_product().

@@ -23,8 +23,9 @@ class Sides {
   Side a, b;
   Shapes shapes_a, shapes_b;
   KnownFolds folds;
-  bool rounds_first = false;  ///< the first model quantizes numbers
-  bool is_probing = false;    ///< within a look at the claims that one of several readings of an operator depends on
+  std::unordered_set<const Value*> narrow_inputs;  ///< of the second model, of int64: hold numbers of 32 bits
+  bool rounds_first = false;                       ///< the first model quantizes numbers
+  bool is_probing = false;                         ///< within a look at the claims that one of several readings of an operator depends on
 
   void pair_inputs(const Value& of_a, const Value& of_b) { inputs_.emplace(&of_b, &of_a); }
   /// Pairs two graphs and their inputs. A graph of the second model has one counterpart.

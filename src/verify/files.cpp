@@ -99,7 +99,11 @@ void read(const Side& a, Side& b, const VerifyOptions& options, VerifyResult& re
   const bool can_run = result.unsupported_a.empty() && result.unsupported_b.empty();
   if (can_run) result.proof = prove_from_bytes(a, *b.model, options);
   if (result.proof && result.proof->proved) return;
-  ProofResult proof = prove(*a.model, *b.model, {.digests = false, .threads = options.threads});
+  ProofOptions proving{.digests = false, .threads = options.threads};
+  for (const InterfaceDifference& one : differences) {
+    if (one.side == "input" && one.adapted && one.field == "type" && one.b == "i32") proving.narrow_inputs.push_back(one.name);
+  }
+  ProofResult proof = prove(*a.model, *b.model, proving);
   if (!result.proof || proof.unexplained.size() <= result.proof->unexplained.size()) result.proof = std::move(proof);
 }
 

@@ -19,6 +19,7 @@
 #include "verify/inputs/port.h"
 #include "verify/run/bounds.h"
 #include "verify/run/distance.h"
+#include "verify/run/session.h"
 
 namespace relayout {
 
@@ -291,9 +292,11 @@ void make_way(Model& model, const std::string& name) {
   for_each_graph(model.graph(), free_in);
 }
 
-bool can_be_cast(const Port& a, const Port& b) {
+/// Numbers of floating-point types, and inputs of B in 32-bit integers: its callers have no larger ones.
+bool can_be_cast(const std::string& side, const Port& a, const Port& b) {
   const bool tensors = a.kind == Datum::Kind::tensor && b.kind == Datum::Kind::tensor;
-  return tensors && a.type != b.type && kRealTypes.has(a.type) && kRealTypes.has(b.type);
+  const bool narrows = side == "input" && a.type == DataType::int64 && b.type == DataType::int32;
+  return tensors && a.type != b.type && (narrows || (kRealTypes.has(a.type) && kRealTypes.has(b.type)));
 }
 
 Node& insert_cast(Graph& graph, std::list<Node>::iterator place, const std::string& from, const std::string& to, DataType type) {
@@ -308,6 +311,7 @@ std::string name_in_type(Graph& graph, const std::string& name, DataType type) {
 
 /// Makes b accept this input in a's type.
 void cast_input(Graph& graph, Value& input, DataType from, DataType to) {
+  if (input.uses().empty()) return graph.declare_types({{input.name(), from}});
   Node& cast = insert_cast(graph, graph.nodes().begin(), input.name(), name_in_type(graph, input.name(), to), to);
   graph.replace_uses(input, *cast.output(0));
   graph.set_input(cast, 0, &input);
@@ -327,7 +331,7 @@ void cast_output(Graph& graph, Value& output, DataType from, DataType to) {
 bool cast_port(Model& b, const std::string& side, const Port& of_a, const Port& of_b) {
   Graph& graph = b.graph();
   Value* const value = graph.find(of_b.name);
-  if (b.opset("") < kCastByNumber || value == nullptr || !can_be_cast(of_a, of_b)) return false;
+  if (b.opset("") < kCastByNumber || value == nullptr || !can_be_cast(side, of_a, of_b)) return false;
   if (side == "input" ? value->is_output() : value->producer() == nullptr || value->is_captured()) return false;
   if (side == "input") {
     cast_input(graph, *value, of_a.type, of_b.type);
@@ -366,7 +370,8 @@ namespace {
 
 /// Whether the options allow a port of this type.
 bool is_allowed(DataType type, const VerifyOptions& options) {
-  return options.allow_interface || (unit_roundoff(options.precision) > 0 && unit_roundoff(options.precision) >= unit_roundoff(type));
+  return options.allow_interface ||
+         (unit_roundoff(type) > 0 && unit_roundoff(options.precision) > 0 && unit_roundoff(options.precision) >= unit_roundoff(type));
 }
 
 }  // namespace

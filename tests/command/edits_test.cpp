@@ -66,6 +66,18 @@ TEST_F(Edits, NamesOfOneCallAreThoseOfTheGivenFile) {
   expect_refusal(run({"convert", "net.onnx", "--rename", "z=q"}), 2, "no input, output or dim 'z'");
 }
 
+TEST_F(Edits, TokensInThirtyTwoBitsAreProved) {
+  write_file(folder_ / "words.onnx", TextModel("g (int64[N,5] ids) => (float[N,5,2] y) <float[9,2] W> { y = Gather (W, ids) }").bytes());
+  EXPECT_THAT(convert({"words.onnx", "-o", "out.onnx", "--int32", "--verify"}), HasSubstr("nothing unexplained"));
+  EXPECT_THAT(convert({"words.onnx", "-o", "out.onnx", "--int32", "--rename", "ids=tokens"}), HasSubstr("--allow-interface"));
+  EXPECT_EQ(run({"verify", "words.onnx", "out.onnx", "--rename", "ids=tokens", "--allow-interface"}).code, 0);
+  const ProcessResult other = run({"verify", "words.onnx", "out.onnx", "--rename", "ids=tokens"});
+  EXPECT_EQ(other.code, 1);
+  EXPECT_THAT(other.out, HasSubstr("i32"));
+  EXPECT_EQ(run({"verify", "words.onnx", "out.onnx", "--rename", "ids=tokens", "--precision", "fp16"}).code, 1);
+  expect_refusal(run({"convert", "words.onnx", "--int32", "--skip", "narrow-integers"}), 2, "has no effect");
+}
+
 /// An image input whose first convolution pads, or does not, in a small classifier.
 std::string classifier(bool pads) {
   return TextModel("g (float[N,3,8,8] image) => (float[N,5] scores) <float[4,3,3,3] W, float[4] B, float[5,4] F> { c = Conv " +

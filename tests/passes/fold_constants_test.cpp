@@ -179,6 +179,25 @@ TEST(FoldConstants, LargeResultsOfSmallOperandsStay) {
   EXPECT_TRUE(run({kPass}, grows).bytes == grows.bytes());
 }
 
+/// A model may grow by no more than other nodes and constants have made it smaller.
+TEST(FoldConstants, LargeResultsTakeWhatOthersLeave) {
+  const auto model = [](int idle) {
+    std::string nodes = "a = Range (zero, end, one)  c = Cast <to = 1> (a)  v0 = Mul (x, c)  ";
+    for (int i = 0; i < idle; ++i) nodes += "v" + std::to_string(i + 1) + " = Identity (v" + std::to_string(i) + ")  ";
+    return TextModel("g (float[2,200] x) => (float[2,200] y) <int64 zero = {0}, int64 end = {200}, int64 one = {1}> { " + nodes +
+                     "y = Neg (v" + std::to_string(idle) + ") }");
+  };
+  const std::vector<std::string> passes{"remove-identity", kPass};
+  const auto few = run(passes, model(3)), many = run(passes, model(80));
+  EXPECT_EQ(few.count("Range"), 1);
+  EXPECT_THAT(few.reasons(), Each(Reason::too_large));
+  EXPECT_EQ(many.count("Range") + many.count("Cast"), 0);
+  EXPECT_THAT(many.reasons(), testing::IsEmpty()) << many.details();
+  EXPECT_LE(many.bytes.size(), model(80).bytes().size());
+  EXPECT_TRUE(run(passes, TextModel::of(many.bytes)).bytes == many.bytes);
+  EXPECT_TRUE(run(passes, TextModel::of(few.bytes)).bytes == few.bytes);
+}
+
 TEST(FoldConstants, LargeResultsOfEquallyLargeOperandsAreStored) {
   const auto result =
       expect_rewrite(kPass, "g (float[200,200] x) => (float[200,200] y) <float[200,200] w> { a = Neg (w)  b = Abs (a)  y = Mul (x, b) }",

@@ -46,7 +46,7 @@ TEST(PassTable, OptionsSelectPasses) {
   EXPECT_EQ(names(options),
             "inline-branches inline-loops remove-unused inline-functions remove-identity split-sequences default-operands fold-constants "
             "reshape-requests merge-slices merge-pairs merge-equal "
-            "product-bias ");
+            "merge-quotients product-bias ");
   options.simplify = false;
   options.layout = WeightsLayout::contiguous;
   EXPECT_EQ(names(options), "remove-unused inline-functions conv-weights-layout export-io export-transposes ");
@@ -61,6 +61,8 @@ TEST(PassTable, OptionsSelectPasses) {
   options.export_io = false;
   options.undo_io = true;
   EXPECT_EQ(names(options), "remove-unused inline-functions undo-io precision ");
+  options.narrow_integers = true;
+  EXPECT_EQ(names(options), "remove-unused inline-functions undo-io precision narrow-integers ");
 }
 
 TEST(RewriteDriver, ErrorsNamePassAndNode) {

@@ -123,6 +123,30 @@ TEST(RemoveIdentity, NeutralNumbers) {
   expect_kept("x", "Sub (x, c)", "float[1] c = {0}");
 }
 
+/// −0 + 0 is 0, which these readers do not tell from −0: max (0, x), and what adds a shift to it.
+TEST(RemoveIdentity, ZerosWhereTheirSignIsLost) {
+  const auto model = [](const std::string& reader, bool is_left_out, const std::string& shift = "0, 0, 0") {
+    return TextModel("g (float[2,3] x) => (float[2,3] y) <float[3] c = {0, 0, 0}, float[3] s = {1, 2, 3}, float[3] b = {" + shift +
+                     "}> { " + (is_left_out ? "" : "a = Add (c, x)  ") + "y = " + reader + " (" + (is_left_out ? "x" : "a") +
+                     (reader == "LayerNormalization" ? ", s, b)" : ")") + " }");
+  };
+  for (const char* const reader : {"Relu", "Sigmoid", "Softmax", "LayerNormalization"}) {
+    SCOPED_TRACE(reader);
+    EXPECT_EQ(run({kPass}, model(reader, false)).count("Add"), 0);
+  }
+  expect_rewrite(kPass, "g (float[2] x) => (float[2] y) <float c = {0}> { a = Add (c, x)  y = Relu (a) }",
+                 "g (float[2] x) => (float[2] y) { y = Relu (x) }");
+  for (const char* const reader : {"Reciprocal", "Neg", "Tanh"}) EXPECT_EQ(run({kPass}, model(reader, false)).count("Add"), 1) << reader;
+  EXPECT_EQ(run({kPass}, model("LayerNormalization", false, "0, -0.0, 0")).count("Add"), 1);
+}
+
+TEST(RemoveIdentity, PadsByNothing) {
+  expect_gone("float[N,3] x", "Pad (x, p)", "int64[4] p = {0, 0, 0, 0}");
+  expect_gone("float[N,3] x", "Pad <mode = \"reflect\"> (x, p)", "int64[4] p = {0, 0, 0, 0}");
+  expect_kept("float[N,3] x", "Pad (x, p)", "int64[4] p = {0, 0, 0, 1}");
+  expect_kept("float[N,3] x", "Pad (x, p)", "int64[4] p = {0, 1, 0, -1}");
+}
+
 TEST(RemoveIdentity, ReshapesToTheSameDims) {
   expect_gone("float[2,3] x", "Reshape (x, r)", "int64[2] r = {2, -1}");
   expect_gone("float[N,3,M] x", "Reshape (x, r)", "int64[3] r = {0, 3, -1}");

@@ -1,10 +1,11 @@
 """Dims, opsets and images of trained models, changed by `relayout convert`: is each result right in ONNX Runtime, or refused with a reason?
 
-  RELAYOUT_PYTHON=PYTHON cmake/dev bench edits [--models GLOB…] [--kinds dims opsets bytes] [--json FILE] [--jobs N]
+  RELAYOUT_PYTHON=PYTHON cmake/dev bench edits [--models GLOB…] [--exports GLOB…] [--kinds dims opsets bytes integers] [--json FILE] [--jobs N]
 
-Each model of RELAYOUT_MODELS, and of its folder `real`. dims: fixed first dims of inputs are made free, and the result runs at sizes 1, 2, 3 and 7, against as many
+Each model of RELAYOUT_MODELS, and of its folder `real`; for dims and integers also the exports of `bench nodes`. dims: fixed first dims of inputs are made free, and the result runs at sizes 1, 2, 3 and 7, against as many
 runs of the original; free dims are set to these sizes and to the stored one. opsets: to 11, 13, 17, 21, 23 and from each back to the model's own.
 bytes: images become bytes, channels-last; the original gets numpy's (byte / 255 - mean) / std, and may differ by what the last bit of these numbers moves.
+integers: inputs and constants of int64 in 32 bits (--int32 --verify), which must give the same bits.
 PYTHON has numpy, onnx and onnxruntime. Files stay below XDG_CACHE_HOME/relayout/peers/edits."""
 import argparse
 import collections
@@ -16,6 +17,7 @@ import sys
 import warnings
 
 import crew
+import nodes
 import numpy
 import onnx
 import table
@@ -116,8 +118,8 @@ def set_one(program, name: str, file: pathlib.Path, dims: dict, feed: list, dim:
     yield row(name, f"set {dim}", tried, "; ".join(refusals), wrong, "" if tried else "the original runs at none of the sizes")
 
 
-def of_dims(program, name: str, file: pathlib.Path):
-    dims, feed = declared(file), trained.stored(file)
+def of_dims(program, name: str, file: pathlib.Path, feed: list = ()):
+    dims, feed = declared(file), feed or trained.stored(file)
     if len(dims) != len(feed):
         return
     yield from free(program, name, file, dims, feed)
@@ -178,11 +180,34 @@ def of_bytes(program, name: str, file: pathlib.Path):
 
 # --- the table ----------------------------------------------------------------------------------------------------------------------
 
-KINDS = {"dims": of_dims, "opsets": of_opsets, "bytes": of_bytes}
+# --- integers -----------------------------------------------------------------------------------------------------------------------
 
 
-def work(program, name: str, file: pathlib.Path, kinds) -> list[dict]:
+def kinds_of(file: pathlib.Path) -> list:
+    """Types of the inputs that no initializer stands for."""
+    graph = onnx.load(file, load_external_data=False).graph
+    stored = {tensor.name for tensor in graph.initializer}
+    return [onnx.helper.tensor_dtype_to_np_dtype(value.type.tensor_type.elem_type) for value in graph.input if value.name not in stored]
+
+
+def of_integers(program, name: str, file: pathlib.Path, feed: list = ()):
+    feed, result, wide = feed or trained.stored(file), FOLDER / f"{name}.int32.onnx", kinds_of(file).count(numpy.int64)
+    if not wide or len(feed) != len(kinds_of(file)):
+        return
+    if refusal := converted(program, file, result, "--int32", "--verify"):
+        yield row(name, f"int32: {wide} inputs", [], refusal, "")
+        return
+    narrow = [value.astype(kind) for value, kind in zip(feed, kinds_of(result))]
+    yield row(name, f"int32: {wide} inputs", [], "", compared(trained.answers(file, feed, False), result, narrow, 0) or ("int64 stays" if numpy.int64 in kinds_of(result) else ""))
+
+
+KINDS = {"dims": of_dims, "opsets": of_opsets, "bytes": of_bytes, "integers": of_integers}
+
+
+def work(program, name: str, file: pathlib.Path, kinds, feed: list = ()) -> list[dict]:
     warnings.simplefilter("ignore")
+    if feed:
+        return [found | {"kind": kind} for kind in kinds for found in KINDS[kind](program, name, file, feed)]
     return [found | {"kind": kind} for kind in kinds for found in KINDS[kind](program, name, file)]
 
 
@@ -202,13 +227,18 @@ def main(argv):
     parser.add_argument("--program", type=pathlib.Path, required=True, help="relayout")
     parser.add_argument("--folder", type=pathlib.Path, default=pathlib.Path(os.environ.get("RELAYOUT_MODELS") or trained.CACHE / "models"))
     parser.add_argument("--models", nargs="+", default=["*"], metavar="GLOB")
+    parser.add_argument("--exports", nargs="*", default=nodes.EXPORTS, metavar="GLOB")
     parser.add_argument("--kinds", nargs="+", choices=list(KINDS), default=list(KINDS))
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--json", type=pathlib.Path, metavar="FILE")
     options = parser.parse_args(argv)
     FOLDER.mkdir(parents=True, exist_ok=True)
     rows = []
-    for name, of_model, why in crew.done(work, {name: (options.program, name, file, options.kinds) for name, file in trained.found(options).items()}, options.jobs):
+    jobs = {name: (options.program, name, file, options.kinds) for name, file in trained.found(options).items()}
+    of_exports = [kind for kind in options.kinds if kind in ("dims", "integers")]
+    if of_exports:
+        jobs |= {name: (options.program, name.replace("/", "-"), file, of_exports, feed) for name, (file, feed) in nodes.exports(options.exports).items()}
+    for name, of_model, why in crew.done(work, jobs, options.jobs):
         if of_model is None:
             print(f"{name}: {why}", flush=True)
         rows += of_model or []

@@ -48,6 +48,26 @@ TEST(ProofOfIdentities, ASliceBehindAnother) {
                    .proved);
 }
 
+TEST(ProofOfIdentities, PadsByNothing) {
+  EXPECT_TRUE(is_nothing("float[N,3] x", "Pad (n, p)", {{"p", {0, 0, 0, 0}}}));
+  EXPECT_FALSE(is_nothing("float[N,3] x", "Pad (n, p)", {{"p", {0, 1, 0, -1}}}));
+}
+
+TEST(ProofOfIdentities, ZerosWhereTheirSignIsLost) {
+  const auto is_left_out = [](const std::string& reader) {
+    const bool normalizes = reader == "LayerNormalization";
+    const std::string rest = normalizes ? ", s, b) }" : ") }";
+    Example with("g (float[2,3] x) => (y) { a = Add (x, c) y = " + reader + " (a" + rest),
+        without("g (float[2,3] x) => (y) { y = " + reader + " (x" + rest);
+    with.add("c", Array{DataType::float32, {3}, {0, 0, 0}});
+    for (Example* const one : {&with, &without}) {
+      if (normalizes) one->add("s", normal("s", {3})).add("b", Array{DataType::float32, {3}, {1, 2, 0}});
+    }
+    return prove(with, without).proved && prove(without, with).proved;
+  };
+  for (const char* const reader : {"Relu", "Sigmoid", "Softmax", "LayerNormalization"}) EXPECT_TRUE(is_left_out(reader)) << reader;
+}
+
 TEST(ProofOfIdentities, NeutralNumbers) {
   const std::string x = "float[N,3] x";
   const auto of = [](Dims dims, double number) {
@@ -63,6 +83,7 @@ TEST(ProofOfIdentities, NeutralNumbers) {
   EXPECT_FALSE(is_nothing(x, "Mul (n, c)", of({}, 1.5)));
   EXPECT_FALSE(is_nothing("float[N,1] x", "Mul (n, c)", of({3}, 1))) << "other dims";
   EXPECT_TRUE(is_nothing("int64[N] x", "Div (n, c)", {{"c", {1}}}));
+  EXPECT_FALSE(is_nothing(x, "Add (n, c)", of({}, 0))) << "which tells 0 from -0 where the reader does";
   EXPECT_TRUE(is_nothing("int64[N] x", "Add (n, c)", {{"c", {0}}}));
   EXPECT_FALSE(is_nothing("int64[N] x", "Div (n, c)", {{"c", {2}}}));
 }

@@ -64,6 +64,7 @@ void check_passes(const OptionSet& options, const ConvertRequest& request) {
   const std::vector<Concern> concerns = {{"--layout", layout},
                                          {"--include-1d", {"conv-weights-layout"}},
                                          {"--precision", {"precision"}},
+                                         {"--int32", {"narrow-integers"}},
                                          {"--set-dim", {"set-dims"}},
                                          {"--set-shape", {"set-dims"}},
                                          {"--free-dim", {"set-dims"}},
@@ -133,6 +134,8 @@ void declare_passes(OptionSet& options, ConvertRequest& request) {
   options.choice("--precision", {"bf16", "fp16", "fp32"}, request.precision,
                  "compute in this type, fragile operators in 32 bits; fp32 converts back (relayout help precision)");
   options.flag("--io-precision", passes.io_precision, "with --precision: convert graph inputs and outputs too").needs({"--precision"});
+  options.flag("--int32", passes.narrow_integers,
+               "take and compute int64 in 32 bits where that gives the same numbers, for runtimes without it");
   options.assignments("--set-dim", "N=1", request.set_dims, "give a free dim this size, wherever the model names it");
   options.assignments("--set-shape", "NAME=1,3,224,224", request.set_shapes, "give an input these dims, and constants that hold old ones");
   options.assignments("--free-dim", "NAME:AXIS=N", request.free_dims, "make a dim of an input free, under this name");

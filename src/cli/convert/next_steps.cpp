@@ -37,7 +37,8 @@ std::optional<VerifyNeeds> verify_needs(const ConvertRequest& request, const Con
   VerifyNeeds needs{.images_last = is_done(result, "export-io") || is_done(result, "undo-io"),
                     .newer_opset = request.options.load.allow_newer_opset};
   if (is_done(result, "precision") && request.precision != "fp32") needs.precision = request.precision;
-  needs.other_types = (request.options.rewrite.io_precision && request.precision == "fp32") || !request.set_dims.empty();
+  needs.other_types = (request.options.rewrite.io_precision && request.precision == "fp32") || !request.set_dims.empty() ||
+                      is_done(result, "narrow-integers");
   for (const Finding& finding : result.findings) {
     const auto renamed = request.options.rewrite.renames.find(finding.node);
     const bool is_port = finding.pass == "rename" && finding.op_type != "dim";

@@ -346,7 +346,8 @@ void declare_intentions(OptionSet& options, VerifyRequest& request) {
       .only(kOfPairs | kRuns)
       .because(kStored, kOwn);
   options
-      .flag("--allow-interface", request.options.allow_interface, "accept inputs and outputs of B in other float types or of fewer sizes")
+      .flag("--allow-interface", request.options.allow_interface,
+            "accept inputs and outputs of B in other float types, inputs in int32 for int64, or of fewer sizes")
       .only(kOfPairs | kRuns)
       .because(kStored, kOwn);
 }
