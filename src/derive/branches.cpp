@@ -2,6 +2,7 @@
 #include <array>
 #include <memory>
 
+#include "base/positions.h"
 #include "derive/batcher.h"
 #include "derive/graft.h"
 #include "derive/linearizer.h"

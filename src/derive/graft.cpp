@@ -1,6 +1,7 @@
 // Moves nodes and initializers of one model into another, under names that are free there.
 #include "derive/graft.h"
 
+#include "base/positions.h"
 #include "base/text.h"
 #include "derive/linearizer.h"
 #include "model/functions.h"

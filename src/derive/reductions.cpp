@@ -2,6 +2,7 @@
 
 #include "base/positions.h"
 #include "derive/row.h"
+#include "derive/writer.h"
 
 namespace relayout::derive {
 namespace {

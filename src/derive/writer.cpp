@@ -2,6 +2,9 @@
 #include "derive/writer.h"
 
 #include "model/node.h"
+#include "ops/body.h"
+#include "relayout/graph.h"
+#include "relayout/types.h"
 
 namespace relayout::derive {
 

@@ -33,7 +33,7 @@ constexpr double kDifferenceSteps[] = {1e-6, 1e-7, 1e-8, 1e-9};
 constexpr double kShorter = 0.1;
 /// Steps so near to another that only rounding tells their differences apart; how many times as far counts as rounding; and from which
 /// share of the derivative's size on rounding hides it.
-constexpr double kNearSteps[] = {0.999, 1.001};
+constexpr double kNearSteps[] = {0.997, 0.999, 1.001, 1.003};
 constexpr double kFloors = 5, kTelling = 1e-4;
 constexpr int kRandomDirections = 3;
 
@@ -413,6 +413,8 @@ class DerivativeComparison {
       const double floor = floor_of(here, one, made, loss, step);
       if (distance_of(here, shorter) > floor / kShorter) {
         least = std::min(least.value_or(*error), *error);
+      } else if (*error > floor && error_of(shorter).value_or(0) <= floor / kShorter) {
+        continue;  // a small kink, or rounding of the shorter step, which comes next
       } else if (*error > floor || floor <= kTelling) {
         return {error, std::max(kDerivativeBound, floor)};
       } else {
