@@ -5,7 +5,6 @@
 #include "base/text.h"
 #include "ops/op.h"
 #include "proof/claim.h"
-#include "proof/recompute.h"
 #include "proof/side.h"
 #include "proof/tensors.h"
 #include "relayout/graph.h"
