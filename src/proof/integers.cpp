@@ -23,6 +23,24 @@ bool only_moves(const Node& node) {
          !node.is("OneHot");
 }
 
+/// Whether only moves lie between a value and stored constants, inputs and Casts.
+bool is_only_moved(Side& side, Ref value) {
+  constexpr std::size_t kMostNodes = 64;
+  std::vector<Ref> open{value};
+  std::unordered_set<const Node*> seen;
+  while (!open.empty()) {
+    const Ref at = open.back();
+    open.pop_back();
+    const Node* const node = at ? at.value->producer() : nullptr;
+    if (node == nullptr || node->is("Cast") || side.stored(at) != nullptr || !seen.insert(node).second) continue;
+    if (!only_moves(*node) || seen.size() > kMostNodes) return false;
+    for (std::size_t i = 0; i < node->inputs().size(); ++i) {
+      if (traits_of(*node).moves_input(i)) open.push_back(side.operand(at, i));
+    }
+  }
+  return true;
+}
+
 const Node* cast_to(Side& side, Ref value, DataType type) {
   const Node* const node = value.value->producer();
   const bool is_one = node != nullptr && node->is("Cast") && node->input(0) != nullptr && side.type_of(value) == type;
@@ -98,7 +116,8 @@ Found examine_integers(Sides& sides, const Claim& claim) {
   if (type_b == DataType::int64) {
     const Node* const cast = cast_to(sides.b, claim.b, DataType::int64);
     const auto comes_from_narrow = [](Side& side, Ref value) { return side.type_of(side.operand(value, 0)) == DataType::int32; };
-    if (cast == nullptr || !comes_from_narrow(sides.b, claim.b)) return std::nullopt;
+    if (cast == nullptr || !comes_from_narrow(sides.b, claim.b) || !is_only_moved(sides.b, sides.b.operand(claim.b, 0)))
+      return std::nullopt;
     if (cast_to(sides.a, claim.a, DataType::int64) != nullptr && comes_from_narrow(sides.a, claim.a)) return std::nullopt;
     Look look;
     look.nodes_b.push_back(cast);
@@ -114,7 +133,7 @@ Found examine_integers(Sides& sides, const Claim& claim) {
   Look look;
   compare_heads(sides, claim, {}, look);
   examine_operands(sides, claim, 0, look);
-  return look;
+  return look.issues.empty() ? std::optional(std::move(look)) : std::nullopt;
 }
 
 }  // namespace relayout::proof

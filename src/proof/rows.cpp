@@ -291,6 +291,7 @@ Found same_effect(const Claim& claim, const Row& a, const Row& b, bool is_undone
   look.account(a, b);
   look.rewritten.push_back(b.nodes.front());
   look.claims.push_back({a.base, b.base, {}, {}, {}, {}, b.nodes.back()});
+  look.claims.back().as_numbers = claim.as_numbers;  // elements are moved, or of one type in both models
   return look;
 }
 

@@ -21,6 +21,8 @@ bool is_same(const std::string& a, const std::string& b, bool fits = true) {
   for (auto [example, text] : {std::pair(&first, &a), std::pair(&second, &b)}) {
     if (reads(*text, "(w,")) example->add("w", normal("w", {9, 2}));
     if (reads(*text, ", d)")) example->add("d", {6});
+    if (reads(*text, ", e)")) example->add("e", {0});
+    if (reads(*text, ", f)")) example->add("f", {0, 1});
   }
   if (reads(a, ", k)")) add(first, "k", int64_t{6});
   if (reads(b, ", k)")) add(second, "k", int32_t{6});
@@ -39,6 +41,7 @@ TEST(ProofOfIntegers, MovedPickedComparedAndCast) {
   EXPECT_TRUE(is_same("b = Cast <to = 7> (c) y = Equal (x, b)", "b = Cast <to = 6> (c) y = Equal (i, b)"));
   EXPECT_TRUE(is_same("y = Neg (x)", "j = Cast <to = 7> (i) y = Neg (j)"));
   EXPECT_TRUE(is_same("y = Shape (x)", "y = Shape (i)"));
+  EXPECT_TRUE(is_same("u = Unsqueeze (x, e) v = Unsqueeze (u, e) y = Cast <to = 1> (v)", "v = Unsqueeze (i, f) y = Cast <to = 1> (v)"));
   EXPECT_TRUE(is_same("r = Reshape (x, d) b = Cast <to = 7> (r) y = Neg (b)", "r = Reshape (i, d) b = Cast <to = 7> (r) y = Neg (b)"));
 }
 
@@ -52,6 +55,7 @@ TEST(ProofOfIntegers, NearMisses) {
   EXPECT_FALSE(is_same("v = ReduceSum (x) y = Cast <to = 1> (v)", "v = ReduceSum (i) y = Cast <to = 1> (v)"));
   EXPECT_FALSE(is_same("b = Cast <to = 1> (x) v = Cast <to = 7> (b) y = Gather (w, v)",
                        "b = Cast <to = 1> (i) v = Cast <to = 6> (b) y = Gather (w, v)"));  // 2^31 from 2^31 − 1
+  EXPECT_FALSE(is_same("v = ReduceSum (x) y = Neg (v)", "v = ReduceSum (i) j = Cast <to = 7> (v) y = Neg (j)"));
   // A value that is the same by its numbers is not the same by its type.
   EXPECT_FALSE(is_same("g = Gather (w, x) v = Add (x, k) r = ReduceMax <keepdims = 0> (v) f = Cast <to = 1> (r) y = Add (g, f)",
                        "g = Gather (w, i) v = Add (i, k) r = ReduceMax <keepdims = 0> (v) f = Cast <to = 1> (r) y = Add (g, f)"));
