@@ -22,7 +22,7 @@ bool is_same(const std::string& a, const std::string& b, bool fits = true) {
     if (reads(*text, "(w,")) example->add("w", normal("w", {9, 2}));
     if (reads(*text, ", d)")) example->add("d", {6});
     if (reads(*text, ", e)")) example->add("e", {0});
-    if (reads(*text, ", f)")) example->add("f", {0, 1});
+    if (reads(*text, ", f)")) example->add("f", std::vector<int64_t>{0, 1});
   }
   if (reads(a, ", k)")) add(first, "k", int64_t{6});
   if (reads(b, ", k)")) add(second, "k", int32_t{6});
