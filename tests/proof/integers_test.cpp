@@ -22,7 +22,7 @@ bool is_same(const std::string& a, const std::string& b, bool fits = true) {
     if (reads(*text, "(w,")) example->add("w", normal("w", {9, 2}));
     if (reads(*text, ", d)")) example->add("d", {6});
     if (reads(*text, ", e)")) example->add("e", {0});
-    if (reads(*text, ", f)")) example->add("f", std::vector<int64_t>{0, 1});
+    if (reads(*text, ", ax)")) example->add("ax", std::vector<int64_t>{0, 1});
   }
   if (reads(a, ", k)")) add(first, "k", int64_t{6});
   if (reads(b, ", k)")) add(second, "k", int32_t{6});
@@ -41,7 +41,7 @@ TEST(ProofOfIntegers, MovedPickedComparedAndCast) {
   EXPECT_TRUE(is_same("b = Cast <to = 7> (c) y = Equal (x, b)", "b = Cast <to = 6> (c) y = Equal (i, b)"));
   EXPECT_TRUE(is_same("y = Neg (x)", "j = Cast <to = 7> (i) y = Neg (j)"));
   EXPECT_TRUE(is_same("y = Shape (x)", "y = Shape (i)"));
-  EXPECT_TRUE(is_same("u = Unsqueeze (x, e) v = Unsqueeze (u, e) y = Cast <to = 1> (v)", "v = Unsqueeze (i, f) y = Cast <to = 1> (v)"));
+  EXPECT_TRUE(is_same("u = Unsqueeze (x, e) v = Unsqueeze (u, e) y = Cast <to = 1> (v)", "v = Unsqueeze (i, ax) y = Cast <to = 1> (v)"));
   EXPECT_TRUE(is_same("r = Reshape (x, d) b = Cast <to = 7> (r) y = Neg (b)", "r = Reshape (i, d) b = Cast <to = 7> (r) y = Neg (b)"));
 }
 
