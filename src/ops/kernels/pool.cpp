@@ -252,7 +252,8 @@ void pool_maximum(const OpCall& call, const Pool& pool, const Tensor* positions)
 template <class T>
 RELAYOUT_VECTORIZE void take_apart(const T* row, int64_t width, int64_t step, int64_t room, T* parts) {
   if (step == 2) {
-    RELAYOUT_INDEPENDENT for (int64_t i = 0; i < width / 2; ++i) {
+    const int64_t pairs = width / 2;
+    RELAYOUT_INDEPENDENT for (int64_t i = 0; i < pairs; ++i) {
       const T even = row[2 * i], odd = row[2 * i + 1];
       parts[i] = even;
       parts[room + i] = odd;
