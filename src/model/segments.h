@@ -51,8 +51,8 @@ struct StreamOptions {
   std::function<void(int64_t)> progress;
 };
 
-/// Writes the segments to a file from its beginning, in tasks of about half a megabyte of whole tensor rows. Holds nothing larger in memory
-/// than one row (of less than 16 MiB). Error{io} names the file `name`; Error{interrupted} after a signal.
+/// Writes the segments to a file from its beginning, in tasks that end at multiples of half a megabyte, but within no long row. Holds
+/// nothing larger in memory than one row (of less than 16 MiB). Error{io} names the file `name`; Error{interrupted} after a signal.
 void write_file(const Segments& segments, int descriptor, const std::string& name, const StreamOptions& options);
 /// Writes the segments in order by one thread, for outputs that are not regular files.
 void write_pipe(const Segments& segments, int descriptor, const std::string& name);

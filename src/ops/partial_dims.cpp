@@ -1,7 +1,4 @@
-// Tells for each operator which dims of its result are certain when its operands are known in part.
-//
-// When all operands are known, the operator's own Infer answers; the rules here are for the other cases. Folds and their proof apply these
-// rules to operands and attributes that they resolve themselves.
+// Tells for each operator which dims of its result are certain when its operands are known in part; otherwise its own Infer answers.
 #include "ops/partial_dims.h"
 
 #include "base/positions.h"

@@ -1,7 +1,7 @@
 // Makes a product with the reciprocal of a root one quotient.
 //
 //     r = Div (1, s)
-//     y = Mul (x, r)           →      y = Div (x, s)          where s is a Sqrt, of which no number is so small that 1 / s overflows
+//     y = Mul (x, r)           →      y = Div (x, s)          where s is a root, so that 1 / s does not overflow
 
 #include "model/node.h"
 #include "ops/constants.h"

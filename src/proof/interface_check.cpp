@@ -1,5 +1,4 @@
-// Compares inputs and outputs of two models as their callers see them.
-// A proof about nodes is of no use to a caller that cannot call the second model like the first.
+// Compares inputs and outputs of two models as their callers see them, who must be able to call the second like the first.
 
 #include "proof/interface_check.h"
 

@@ -1,6 +1,4 @@
 // Compares two nodes with their operands and nested graphs, and finds where the models meet again after nodes that differ.
-//
-// The issue of a claim that fails is placed there, so that one wrong node gives one issue.
 
 #include <cmath>
 

@@ -1,5 +1,4 @@
 // Settles claims that two values are equal, from the outputs upstream, and proves or lists what is left.
-// A failed claim is recorded and then assumed, so that one wrong node gives one issue.
 #include "proof/prover.h"
 
 #include <cmath>
