@@ -256,7 +256,8 @@ struct SampleInputs {
   std::map<std::string, Dims> shapes;
   std::map<std::string, int64_t> dims;                 ///< values of the free dimensions, by name
   std::map<std::string, std::filesystem::path> files;  ///< files of inputs given as folders
-  double deviation = 0;  ///< standard deviation of milder inputs, drawn because others were ill-conditioned; else 0
+  double deviation = 0;  ///< standard deviation of smaller inputs, drawn because others were ill-conditioned, or `beyond`; else 0
+  std::string beyond;    ///< what usual inputs lead to that the narrower model does not hold: "'conv.y' reaches 1.0e+05"; else empty
   std::string rejected;  ///< why the reference could not run the sample; empty when it ran
 };
 

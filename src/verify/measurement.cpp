@@ -135,6 +135,11 @@ Measurement::Measurement(Pair& pair, VerifyResult& measured)
   inputs_.prepare(samples);
   reference_.run(samples);
   measured.inputs = reference_.tried();
+  for (const SampleInputs& inputs : measured.inputs) {
+    if (inputs.beyond.empty()) continue;
+    measured.remarks.push_back("sample " + std::to_string(inputs.sample) + " has smaller inputs: at its usual ones " + inputs.beyond +
+                               ", beyond " + std::string(name_of(pair.grain)));
+  }
   if (has_samples()) {
     measure(pair, measured);
   } else {

@@ -22,6 +22,8 @@ inline constexpr double kLeastBoundF64 = 1e-13, kLeastBoundF32 = 2e-7, kLeastBou
 inline constexpr double kUnusualRatio = 3, kHighFloor = 0.05;
 /// Standard deviations of the inputs that replace those of ill-conditioned samples, tried in this order.
 inline constexpr double kMildDeviations[] = {0.25, 0.01};
+/// The same of those that replace inputs whose values leave the range of the narrower model.
+inline constexpr double kHeldDeviations[] = {1, 0.25};
 
 /// The double-precision reference runs plain loops: above this number of multiply-accumulates per sample it takes too long.
 inline constexpr int64_t kReferenceMacs = 2'000'000'000;

@@ -149,6 +149,36 @@ void expect_named(const Network& a, Network b, const std::string& constant, cons
   EXPECT_EQ(result.layers.front().node, node) << constant;
 }
 
+/// A product by `factor`, and back, which samples of wide numbers drive out of the range of f16.
+Network product_and_back(float factor) {
+  Network n(1);
+  n.input("x", {"N", "3", "8", "8"}).output("y", {"N", "8", "1", "1"});
+  n.convolution("c", "x", "c.y", {8, 3, 3, 3}, {"pads=1,1,1,1"}).node("GlobalAveragePool", {"c.y"}, {"g"});
+  n.floats("factor", {}, {factor}).floats("less", {}, {1 / factor});
+  n.node("Mul", {"g", "factor"}, {"large"}), n.node("Mul", {"large", "less"}, {"small"}), n.node("Neg", {"small"}, {"y"});
+  return n;
+}
+
+TEST(Precision, SamplesAreWhatTheNarrowerModelHolds) {
+  const auto is_smaller = [](const SampleInputs& inputs) { return inputs.deviation > 0; };
+  const Network a = product_and_back(16384);
+  EXPECT_TRUE(std::ranges::none_of(verified(a, product_and_back(16384.5F)).inputs, is_smaller));  // f32 holds all of them
+  const VerifyResult held = verified(a, in_half(a), meant_in_half());
+  EXPECT_EQ(held.outcome, Outcome::same) << summary(held);
+  EXPECT_THAT(held.remarks, Contains(AllOf(HasSubstr("has smaller inputs: at its usual ones 'large' reaches"), HasSubstr("beyond f16"))));
+  EXPECT_FALSE(is_smaller(held.inputs.front()));
+  // The numbers of the first sample are usual ones: a model that does not hold these is not the same.
+  const Network far = product_and_back(1048576);
+  const VerifyResult overflows = verified(far, in_half(far), meant_in_half());
+  EXPECT_EQ(overflows.outcome, Outcome::different) << summary(overflows);
+  // A large value that A does not have is a fault of B.
+  Network plain = product_and_back(16384);
+  plain.producer("y").set_input(0, "g");
+  plain.remove_node("large"), plain.remove_node("small");
+  const VerifyResult added = verified(plain, in_half(a), meant_in_half());
+  EXPECT_NE(added.outcome, Outcome::same) << summary(added);
+}
+
 TEST(Precision, TheScaleOfAttentionFoldedIntoAProjectionIsTheSame) {
   // 1/√8, computed from the dims of the value that it scales. The scaled value took over the product's name when the factor was folded into
   // w and bias.

@@ -6,8 +6,12 @@
 #include "base/text.h"
 #include "base/times.h"
 #include "layout/graph_shapes.h"
+#include "model/float_elements.h"
+#include "model/walk.h"
 #include "ops/constants.h"
+#include "ops/element_types.h"
 #include "ops/op.h"
+#include "passes/precision/magnitudes.h"
 #include "relayout/datum.h"
 #include "relayout/error.h"
 #include "relayout/execute.h"
@@ -119,6 +123,40 @@ void ReferenceOutputs::add(const Outputs& outputs) {
   }
 }
 
+NarrowReach::NarrowReach(const Pair& pair) {
+  if (!is_narrow(pair.grain)) return;
+  limit_ = passes::overflow_of(pair.grain);
+  OpSignatures signatures;
+  const ElementTypes types(pair.b.model->graph(), signatures);
+  for_each_node(*pair.b.model, [&](const Node& node) {
+    for (const Value* const output : node.outputs()) {
+      if (output != nullptr && types.of(*output) == pair.grain) held_.insert(output->name());
+    }
+  });
+}
+
+void NarrowReach::reset() {
+  farthest_ = 0;
+  name_.clear();
+}
+
+void NarrowReach::note(const Node& node, const std::vector<Datum>& outputs) {
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const Value* const value = node.output(i);
+    if (value == nullptr || !is_scalable(outputs[i].tensor.type()) || !held_.contains(value->name())) continue;
+    const Tensor tensor = contiguous(outputs[i].tensor);
+    const auto size = as_size(tensor.element_count()) * memory_size(tensor.type());
+    const double reached = largest_magnitude(tensor.type(), {tensor.bytes(), size});
+    if (reached <= farthest_) continue;
+    farthest_ = reached;
+    name_ = value->name();
+  }
+}
+
+std::string NarrowReach::beyond() const {
+  return farthest_ < limit_ ? std::string() : quote(name_) + " reaches " + scientific(farthest_);
+}
+
 FreeDims::Assignment SizeSearch::find(const FreeDims& dims, int sample, const Trial& runs) {
   FreeDims::Assignment sizes;
   bool found = false;
@@ -154,7 +192,8 @@ Reference::Reference(const Pair& pair, const InputMaker& inputs)
       inputs_(&inputs),
       waits_to_repeat_(random_nodes(pair.a.model->graph()).empty()),
       sizes_(all_samples(pair, inputs)),
-      outputs_(pair.a) {}
+      outputs_(pair.a),
+      reach_(pair) {}
 
 const Inputs& Reference::inputs_of(std::size_t sample) const {
   if (made_for_ != sample) {
@@ -188,7 +227,9 @@ void Reference::repeat() {
 void Reference::run(int count, double deviation) {
   const Stopwatch watch;
   pair_->steps->expect(count);
-  const auto session = pair_->open(pair_->a, pair_->execute_options(Mode::as_written));
+  ExecuteOptions options = pair_->execute_options(Mode::as_written);
+  if (reach_.is_watching()) options.observe = [this](const Node& node, const std::vector<Datum>& made) { reach_.note(node, made); };
+  const auto session = pair_->open(pair_->a, std::move(options));
   for (int i = 0; i < count; ++i) {
     pair_->steps->next("reference");
     run_next(*session, deviation);
@@ -222,14 +263,33 @@ FreeDims::Assignment Reference::try_ways(Session& session, SampleKind& kind, Ses
   return sizes;
 }
 
+std::string Reference::keep_within_reach(Session& session, const FreeDims::Assignment& sizes, SampleKind& kind, Session::Run& run) {
+  std::string beyond = reach_.beyond();
+  if (samples_.empty() || kind.deviation > 0 || !run.rejected.empty() || beyond.empty() || !inputs_->can_be_milder()) return {};
+  for (const double deviation : rules::kHeldDeviations) {
+    reach_.reset();
+    const SampleKind smaller{kind.number, deviation, kind.decides};
+    Inputs made = inputs_->make(sizes, smaller);
+    Session::Run again = session.run(made);
+    if (!again.rejected.empty() || !reach_.beyond().empty()) continue;
+    kind = smaller;
+    made_ = std::move(made);
+    run = std::move(again);
+    return beyond;
+  }
+  return {};
+}
+
 void Reference::run_next(Session& session, double deviation) {
+  reach_.reset();
   SampleKind kind{static_cast<int>(tried_.size()), deviation, decides_};
   Session::Run run;
   FreeDims::Assignment sizes = try_ways(session, kind, run);
-  tried_.push_back({kind.number, sizes.shapes, sizes.dims, inputs_->given().paths(kind.number), deviation, run.rejected});
+  std::string beyond = keep_within_reach(session, sizes, kind, run);
+  tried_.push_back({kind.number, sizes.shapes, sizes.dims, inputs_->given().paths(kind.number), kind.deviation, std::move(beyond), run.rejected});
   if (!run.rejected.empty()) return;
   made_for_ = samples_.size();
-  samples_.push_back({kind.number, deviation, kind.decides, std::move(sizes), session.macs()});
+  samples_.push_back({kind.number, kind.deviation, kind.decides, std::move(sizes), session.macs()});
   if (samples_.size() == 1 && !waits_to_repeat_) compare_again(session, run.outputs);
   outputs_.add(run.outputs);
 }

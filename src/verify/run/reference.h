@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "relayout/datum.h"
@@ -41,6 +42,26 @@ inline constexpr double kNearConstant = 1e-4;
 
 /// Number of samples for optimized execution: if all have the same sizes, the first suffices, as it shows the plan.
 [[nodiscard]] std::size_t samples_of_optimized(const Reference& reference);
+
+/// How far from 0 runs of the original drive the values that b holds in a narrower type under the same names.
+class NarrowReach {
+ public:
+  /// Of values that b holds in `pair.grain`; none where b computes in no narrower type.
+  explicit NarrowReach(const Pair& pair);
+
+  [[nodiscard]] bool is_watching() const noexcept { return !held_.empty(); }
+  void note(const Node& node, const std::vector<Datum>& outputs);
+  /// Forgets the runs so far.
+  void reset();
+  /// The value that the narrower type holds least, if it does not hold all: "'conv.y' reaches 1.0e+05"; empty: it does.
+  [[nodiscard]] std::string beyond() const;
+
+ private:
+  double limit_ = 0;  ///< from here on, numbers are infinite in the narrower type
+  std::unordered_set<std::string> held_;
+  double farthest_ = 0;
+  std::string name_;
+};
 
 /// One set of inputs that the original could run.
 struct Sample {
@@ -118,6 +139,8 @@ class Reference {
 
  private:
   void run_next(Session& session, double deviation);
+  /// Runs a sample whose usual numbers leave the range of the narrower model with smaller ones, if that helps; returns what they reach.
+  [[nodiscard]] std::string keep_within_reach(Session& session, const FreeDims::Assignment& sizes, SampleKind& kind, Session::Run& run);
   /// The sizes tried last for the next sample; `run` tells whether the model accepted them.
   [[nodiscard]] FreeDims::Assignment try_next(Session& session, SizeSearch& search, SampleKind kind, Session::Run& run);
   /// As above. Where the model decides by numbers of its inputs, a refused sample may take another way through it: that has sizes of its
@@ -136,6 +159,7 @@ class Reference {
   std::vector<SampleInputs> tried_;
   mutable Inputs made_;
   mutable std::optional<std::size_t> made_for_;  ///< the sample of `made_`
+  NarrowReach reach_;
   std::string unrepeatable_;
   double seconds_ = 0;
 };
