@@ -14,7 +14,7 @@ foreach(topic IN LISTS topics)
   string(APPEND rows "    {\"${name}\", R\"manual(${summary})manual\", R\"manual(${text})manual\"},\n")
   math(EXPR count "${count} + 1")
 endforeach()
-set(made "// Made by cmake/manual.cmake.\n#include <array>\n#include <span>\n\n#include \"cli/common/manual.h\"\n\nnamespace relayout::cli {\n
+set(made "// Made by cmake/manual.cmake.\n#include <array>\n#include <span>\n\n#include \"cli/common/help.h\"\n\nnamespace relayout::cli {\n
 static constexpr std::array<Topic, ${count}> kTopics{{\n${rows}}};\n\nstd::span<const Topic> topics() {\n  return kTopics;\n}\n\n}  // namespace relayout::cli\n")
 set(old "")
 if(EXISTS ${manual_source})

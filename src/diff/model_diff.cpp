@@ -1,14 +1,17 @@
-// Compares two models by their proof, with the hints of the matching where these leave less unexplained.
+// Compares two models by their proof and the hints of the matching, and by what stands outside of nodes and constants.
+
 #include "relayout/model_diff.h"
 
 #include <array>
 
 #include "base/positions.h"
+#include "base/text.h"
 #include "diff/changes.h"
 #include "diff/matching.h"
 #include "model/node.h"
 #include "proof/account.h"
 #include "proof/claim.h"
+#include "proof/interface_check.h"
 #include "proof/prover.h"
 #include "proof/side.h"
 #include "proof/sides.h"
@@ -17,6 +20,7 @@
 #include "relayout/proof.h"
 
 namespace relayout {
+
 namespace {
 
 using proof::Account;
@@ -133,6 +137,200 @@ ModelDiff diff_models(const Model& a, const Model& b) {
   hinted->find();
   ModelDiff other = list_changes(a, b, *hinted, &matching);
   return unexplained(other.changes) <= unexplained(out.changes) ? other : out;
+}
+
+// Lists changes apart from nodes and constants, and tells which of them are explained.
+namespace {
+
+using Ports = std::vector<const Value*>;
+
+/// "f32 [N, 3, 224, 224]", with ", with a default" for an input that has one.
+std::string type_text(const Value& value) {
+  return declared_text(value.info()) + (value.is_overridable() ? ", with a default" : "");
+}
+
+class Interface {
+ public:
+  /// `real`: names of the ports whose contracts differ. Differences of other ports are in their declarations only.
+  Interface(ChangeSubject subject, const std::unordered_set<std::string>& real, std::vector<ModelChange>& out)
+      : subject_(subject), real_(&real), out_(&out) {}
+
+  void compare(const Ports& a, const Ports& b) {
+    std::unordered_map<std::string_view, std::size_t> places;
+    for (std::size_t i = 0; i < b.size(); ++i) places.emplace(b[i]->name(), i);
+    std::vector<bool> is_met(b.size(), false);
+    Ports gone;
+    std::optional<std::size_t> last;
+    bool in_order = true;
+    for (const Value* port : a) {
+      const auto found = places.find(port->name());
+      if (found == places.end()) {
+        gone.push_back(port);
+        continue;
+      }
+      is_met[found->second] = true;
+      in_order = in_order && (!last || *last < found->second);
+      last = found->second;
+      pair(*port, *b[found->second]);
+      places.erase(found);
+    }
+    pair_by_place(gone, b, is_met);
+    if (!in_order) note(ChangeKind::changed, "place", nullptr, nullptr, std::string(to_string(subject_)) + "s are in another order");
+  }
+
+ private:
+  /// Pairs the remaining ports by place if their numbers and types are equal: only names have changed.
+  void pair_by_place(const Ports& gone, const Ports& b, const std::vector<bool>& is_met) {
+    Ports fresh;
+    for (std::size_t i = 0; i < b.size(); ++i) {
+      if (!is_met[i]) fresh.push_back(b[i]);
+    }
+    const bool is_renamed = std::ranges::equal(
+        gone, fresh, {}, [](const Value* port) { return type_text(*port); }, [](const Value* port) { return type_text(*port); });
+    if (is_renamed) {
+      for (std::size_t i = 0; i < gone.size(); ++i) {
+        note(ChangeKind::renamed, "name", gone[i], fresh[i], port_text(*gone[i]) + " is now called " + quote(fresh[i]->name()));
+      }
+      return;
+    }
+    for (const Value* port : gone) note(ChangeKind::removed, "interface", port, nullptr, port_text(*port) + " is gone");
+    for (const Value* port : fresh) note(ChangeKind::added, "interface", nullptr, port, port_text(*port) + " was not there");
+  }
+
+  void pair(const Value& a, const Value& b) {
+    const std::string before = type_text(a), after = type_text(b);
+    if (before == after) return;
+    const bool is_real = real_->contains(b.name());
+    note(is_real ? ChangeKind::changed : ChangeKind::explained, is_real ? "type" : "declared", &a, &b,
+         port_text(b) + (is_real ? " is " : " is declared as ") + after + ", was " + before);
+    out_->back().fields = {{"type", before, after}};
+  }
+
+  [[nodiscard]] std::string port_text(const Value& port) const { return std::string(to_string(subject_)) + " " + quote(port.name()); }
+
+  void note(ChangeKind kind, const char* reason, const Value* a, const Value* b, std::string text) {
+    ModelChange& change = out_->emplace_back();
+    change.kind = kind;
+    change.subject = subject_;
+    change.reason = reason;
+    if (a != nullptr) change.a = a->name();
+    if (b != nullptr) change.b = b->name();
+    change.text = std::move(text);
+  }
+
+  ChangeSubject subject_;
+  const std::unordered_set<std::string>* real_;
+  std::vector<ModelChange>* out_;
+};
+
+Ports outputs_of(const Model& model) {
+  return {model.graph().outputs().begin(), model.graph().outputs().end()};
+}
+
+/// Texts that are compared key by key.
+using Entries = std::map<std::string, std::string>;
+
+struct EntryRules {
+  ChangeSubject subject = ChangeSubject::metadata;
+  ChangeKind kind = ChangeKind::changed;  ///< of an entry that both models have
+  bool is_harmless = false;               ///< every change follows from the proof
+  std::string noun;
+};
+
+void compare_entries(const Entries& a, const Entries& b, const EntryRules& rules, std::vector<ModelChange>& out) {
+  const auto note = [&](ChangeKind kind, const std::string& key, const std::string* before, const std::string* after) {
+    const std::string was = before != nullptr ? *before : "", is = after != nullptr ? *after : "";
+    ModelChange& change = out.emplace_back();
+    change.kind = rules.is_harmless ? ChangeKind::explained : kind;
+    change.subject = rules.subject;
+    change.reason = rules.is_harmless ? "proved" : rules.subject == ChangeSubject::opset ? "version" : "value";
+    if (before != nullptr) change.a = key;
+    if (after != nullptr) change.b = key;
+    const std::string what = rules.noun + (rules.noun.empty() ? "" : " ") + quote(key);
+    change.text = before == nullptr  ? what + " was not there" + (is.empty() ? "" : ": " + quote(is))
+                  : after == nullptr ? what + " is gone" + (was.empty() ? "" : ": " + quote(was))
+                                     : what + " is " + quote(is) + ", was " + quote(was);
+    change.fields = {{key, escape(was), escape(is)}};
+  };
+  for (const auto& [key, before] : a) {
+    const auto after = b.find(key);
+    if (after == b.end()) {
+      note(ChangeKind::removed, key, &before, nullptr);
+    } else if (before != after->second) {
+      note(rules.kind, key, &before, &after->second);
+    }
+  }
+  for (const auto& [key, after] : b) {
+    if (!a.contains(key)) note(ChangeKind::added, key, nullptr, &after);
+  }
+}
+
+Entries facts_of(const onnx::ModelProto& model) {
+  Entries out = {{"ir_version", std::to_string(model.ir_version())}};
+  const auto add = [&](const char* name, const std::string& value) {
+    if (!value.empty()) out.emplace(name, value);
+  };
+  add("producer_name", model.producer_name());
+  add("producer_version", model.producer_version());
+  add("domain", model.domain());
+  add("doc_string", model.doc_string());
+  add("graph doc_string", model.graph().doc_string());
+  if (model.model_version() != 0) out.emplace("model_version", std::to_string(model.model_version()));
+  return out;
+}
+
+template <class List>
+Entries metadata_of(const List& properties) {
+  Entries out;
+  for (const auto& entry : properties) out.insert_or_assign(entry.key(), entry.value());
+  return out;
+}
+
+Entries opsets_of(const onnx::ModelProto& model) {
+  Entries out;
+  for (const auto& entry : model.opset_import()) {
+    const bool is_default = entry.domain().empty() || entry.domain() == "ai.onnx";
+    out.insert_or_assign(is_default ? "ai.onnx" : entry.domain(), std::to_string(entry.version()));
+  }
+  return out;
+}
+
+/// Functions by name; bodies are compared where they are called.
+Entries functions_of(const onnx::ModelProto& model) {
+  Entries out;
+  for (const auto& function : model.functions()) {
+    const std::string domain = function.domain().empty() ? "" : function.domain() + ".";
+    out.insert_or_assign(domain + function.name() + (function.overload().empty() ? "" : ":" + function.overload()), "");
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<ModelChange> diff_interfaces(const Model& a, const Model& b) {
+  std::vector<ModelChange> out;
+  std::unordered_set<std::string> real;
+  for (const Unexplained& difference : proof::compare_interfaces(a, b)) real.insert(difference.name);
+  Interface(ChangeSubject::input, real, out).compare(proof::callers_inputs(a), proof::callers_inputs(b));
+  Interface(ChangeSubject::output, real, out).compare(outputs_of(a), outputs_of(b));
+  return out;
+}
+
+std::vector<ModelChange> diff_headers(const Model& a, const Model& b, bool is_proved) {
+  std::vector<ModelChange> out;
+  const onnx::ModelProto& of_a = a.message();
+  const onnx::ModelProto& of_b = b.message();
+  const Entries name_a = {{"graph name", of_a.graph().name()}}, name_b = {{"graph name", of_b.graph().name()}};
+  compare_entries(name_a, name_b, {.kind = ChangeKind::renamed, .noun = ""}, out);
+  compare_entries(facts_of(of_a), facts_of(of_b), {.noun = ""}, out);
+  compare_entries(metadata_of(of_a.metadata_props()), metadata_of(of_b.metadata_props()), {.noun = "metadata"}, out);
+  compare_entries(metadata_of(of_a.graph().metadata_props()), metadata_of(of_b.graph().metadata_props()), {.noun = "metadata of the graph"},
+                  out);
+  compare_entries(opsets_of(of_a), opsets_of(of_b), {.subject = ChangeSubject::opset, .is_harmless = is_proved, .noun = "operator set"},
+                  out);
+  compare_entries(functions_of(of_a), functions_of(of_b),
+                  {.subject = ChangeSubject::function, .is_harmless = is_proved, .noun = "function"}, out);
+  return out;
 }
 
 }  // namespace relayout

@@ -3,7 +3,7 @@
 #include <google/protobuf/io/coded_stream.h>
 
 #include "model/origin.h"
-#include "model/save_plan.h"
+#include "model/save.h"
 #include "model/segments.h"
 #include "model/splicer.h"
 #include "model/wire.h"

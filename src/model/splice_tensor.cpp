@@ -1,7 +1,7 @@
 // Writes tensors into the saved file: copied, under a new header, or computed.
 
 #include "model/origin.h"
-#include "model/save_plan.h"
+#include "model/save.h"
 #include "model/segments.h"
 #include "model/splicer.h"
 #include "model/tensor_data.h"

@@ -15,7 +15,7 @@
 
 #include "base/positions.h"
 #include "model/origin.h"
-#include "model/save_plan.h"
+#include "model/save.h"
 #include "model/segments.h"
 #include "model/wire.h"
 #include "relayout/graph.h"

@@ -6,9 +6,9 @@
 
 #include "base/times.h"
 #include "profile/causes.h"
-#include "profile/recorder.h"
 #include "profile/rows.h"
 #include "profile/subject.h"
+#include "profile/trace.h"
 #include "relayout/estimate.h"
 #include "relayout/model_diff.h"
 

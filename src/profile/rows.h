@@ -1,6 +1,6 @@
 #pragma once
 
-#include "profile/recorder.h"
+#include "profile/trace.h"
 #include "relayout/execute.h"
 #include "relayout/profile.h"
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "profile/recorder.h"
+#include "profile/trace.h"
 #include "relayout/execute.h"
 #include "relayout/model.h"
 #include "relayout/profile.h"

@@ -14,7 +14,7 @@
 #include "relayout/convert.h"
 #include "relayout/suite.h"
 #include "report/json.h"
-#include "suite/entry_cache.h"
+#include "suite/cache.h"
 // IWYU pragma: end_exports
 
 namespace relayout {

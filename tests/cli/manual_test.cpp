@@ -1,9 +1,8 @@
 // Tests how topics of the manual are rendered for terminals and for man.
-#include "cli/common/manual.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "cli/common/help.h"
 #include "relayout/findings.h"
 #include "relayout/verify.h"
 #include "report/table.h"

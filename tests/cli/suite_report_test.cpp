@@ -5,7 +5,7 @@
 #include "relayout/suite.h"
 #include "report/json.h"
 #include "report/junit.h"
-#include "suite/document.h"
+#include "suite/outcome.h"
 
 namespace relayout::cli {
 namespace {

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <string>
 
-#include "profile/recorder.h"
 #include "profile/rows.h"
+#include "profile/trace.h"
 #include "relayout/execute.h"
 #include "relayout/profile.h"
 

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "profile/example.h"
-#include "profile/recorder.h"
+#include "profile/trace.h"
 #include "relayout/estimate.h"
 #include "relayout/execute.h"
 #include "relayout/profile.h"

@@ -5,7 +5,6 @@
 #include "base/interrupt.h"
 #include "base/log.h"
 #include "cli/common/help.h"
-#include "cli/common/manual.h"
 #include "cli/common/options.h"
 #include "cli/common/process.h"
 #include "cli/common/report.h"

@@ -5,7 +5,7 @@
 
 #include "cli/common/report.h"
 #include "relayout/suite.h"
-#include "suite/document.h"
+#include "suite/outcome.h"
 #include "suite/shard.h"
 // IWYU pragma: end_exports
 

@@ -36,7 +36,9 @@ std::string folders_text(const VerifyResult& result) {
 
 /// "; 1 sample is of smaller inputs, as others are ill-conditioned": the reason for more samples than requested.
 std::string milder_text(const VerifyResult& result) {
-  const auto is_milder = [](const SampleInputs& inputs) { return inputs.deviation > 0 && inputs.beyond.empty() && inputs.rejected.empty(); };
+  const auto is_milder = [](const SampleInputs& inputs) {
+    return inputs.deviation > 0 && inputs.beyond.empty() && inputs.rejected.empty();
+  };
   const int64_t milder = std::ranges::count_if(result.inputs, is_milder);
   if (milder == 0) return {};
   return "; " + counted(milder, "sample is", "samples are") + " of smaller inputs, as others are ill-conditioned";

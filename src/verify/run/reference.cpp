@@ -286,7 +286,8 @@ void Reference::run_next(Session& session, double deviation) {
   Session::Run run;
   FreeDims::Assignment sizes = try_ways(session, kind, run);
   std::string beyond = keep_within_reach(session, sizes, kind, run);
-  tried_.push_back({kind.number, sizes.shapes, sizes.dims, inputs_->given().paths(kind.number), kind.deviation, std::move(beyond), run.rejected});
+  tried_.push_back(
+      {kind.number, sizes.shapes, sizes.dims, inputs_->given().paths(kind.number), kind.deviation, std::move(beyond), run.rejected});
   if (!run.rejected.empty()) return;
   made_for_ = samples_.size();
   samples_.push_back({kind.number, kind.deviation, kind.decides, std::move(sizes), session.macs()});
