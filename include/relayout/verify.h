@@ -75,15 +75,16 @@ struct VerifyOptions : InputOptions {
 
 /// A difference in the interface, visible without running: names, order, types, ranks, dims.
 struct InterfaceDifference {
+  enum class Field : uint8_t { missing, added, renamed, order, has_default, kind, type, shape, rank, dim };
   std::string side;  ///< "input" or "output"
   std::string name;
-  std::string field;                     ///< "missing", "added", "renamed", "order", "default", "kind", "type", "shape", "rank" or "dim"
+  Field field = Field::type;             ///< in which they differ
   std::string a, b;                      ///< the declaration in each file; empty where there is none
   bool remark = false;                   ///< does not make the verdict `different`
   bool adapted = false;                  ///< both were run nevertheless, after a cast, a binding of a free dim, or a renaming
-  std::optional<std::size_t> axis = {};  ///< of a "dim"
+  std::optional<std::size_t> axis = {};  ///< of a dim
 };
-/// "type", "dim 0"
+/// "missing", "default", "type", "dim 0"
 [[nodiscard]] std::string field_text(const InterfaceDifference& difference);
 
 /// Sums over the elements of one output that are finite on both sides. Sums of several samples can be added.

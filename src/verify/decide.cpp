@@ -15,6 +15,8 @@
 namespace relayout {
 namespace {
 
+using Field = InterfaceDifference::Field;
+
 /// The sample that says most against the output: differing ones first, then well-conditioned ones, then by the largest ratio.
 const SampleMetrics* telling_sample(const std::vector<SampleMetrics>& samples) {
   const auto rank = [](const SampleMetrics& metrics) {
@@ -132,8 +134,8 @@ class Decision {
   [[nodiscard]] std::string missing_output(const std::string& name) const {
     for (const InterfaceDifference& difference : result_.interface) {
       if (difference.side != "output" || difference.remark || difference.name != name) continue;
-      if (difference.field == "missing") return "missing in " + escape(result_.b);
-      if (difference.field == "renamed") return "named " + quote(difference.b) + " in " + escape(result_.b);
+      if (difference.field == Field::missing) return "missing in " + escape(result_.b);
+      if (difference.field == Field::renamed) return "named " + quote(difference.b) + " in " + escape(result_.b);
     }
     return {};
   }

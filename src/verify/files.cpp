@@ -27,6 +27,8 @@
 namespace relayout {
 namespace {
 
+using Field = InterfaceDifference::Field;
+
 /// Removes the nodes that `convert --io nhwc` added after inputs and before outputs (exact pairs of dims and a Transpose, see
 /// passes/export_io.cpp), so that both models take images in the original order.
 void take_images_contiguous(Model& model) {
@@ -101,7 +103,7 @@ void read(const Side& a, Side& b, const VerifyOptions& options, VerifyResult& re
   if (result.proof && result.proof->proved) return;
   ProofOptions proving{.digests = false, .threads = options.threads};
   for (const InterfaceDifference& one : differences) {
-    if (one.side == "input" && one.adapted && one.field == "type" && one.b == "i32") proving.narrow_inputs.push_back(one.name);
+    if (one.side == "input" && one.adapted && one.field == Field::type && one.b == "i32") proving.narrow_inputs.push_back(one.name);
   }
   ProofResult proof = prove(*a.model, *b.model, proving);
   if (!result.proof || proof.unexplained.size() <= result.proof->unexplained.size()) result.proof = std::move(proof);
@@ -127,7 +129,7 @@ std::string way_to_fit(const Graph& a, const Graph& b, const std::vector<Interfa
   std::string_view last;
   for (const InterfaceDifference& one : differences) {
     if (inputs_fit({one}) || one.name == last) continue;
-    if (one.field == "type" && one.a == "f32" && one.b == "u8") {
+    if (one.field == Field::type && one.a == "f32" && one.b == "u8") {
       return "; --input-u8 " + shell_word(one.name) + " computes A's from bytes, with --mean and --std as convert was given";
     }
     const Dims of_a = declared_dims(a, one.name), of_b = declared_dims(b, one.name);

@@ -26,6 +26,8 @@ namespace relayout {
 // Files of the same bytes.
 namespace {
 
+using Field = InterfaceDifference::Field;
+
 bool same_bytes(const File& a, const File& b) {
   constexpr int64_t kBuffer = int64_t{1} << 20;
   if (a.size() != b.size()) return false;
@@ -99,24 +101,23 @@ class SideComparison {
       if (found != by_name.end()) {
         compare_ports(a[i], *found->second);
       } else if (defaults.contains(a[i].name)) {
-        add(a[i].name, "default", "required", "has a default", /*remark=*/true);
+        add(a[i].name, Field::has_default, "required", "has a default", /*remark=*/true);
       } else if (i < b.size() && !names_a.contains(b[i].name) && a.size() == b.size() && may_be_renamed(a[i], b[i])) {
-        add(a[i].name, "renamed", a[i].name, b[i].name);
+        add(a[i].name, Field::renamed, a[i].name, b[i].name);
         renamed_.insert(b[i].name);
       } else {
-        add(a[i].name, "missing", type_text(a[i]), "");
+        add(a[i].name, Field::missing, type_text(a[i]), "");
       }
     }
     for (const Port& port : b) {
-      if (!names_a.contains(port.name) && !renamed_.contains(port.name)) add(port.name, "added", "", type_text(port));
+      if (!names_a.contains(port.name) && !renamed_.contains(port.name)) add(port.name, Field::added, "", type_text(port));
     }
     compare_order(a, b);
   }
 
  private:
-  void add(const std::string& name, std::string field, std::string a, std::string b, bool remark = false,
-           std::optional<std::size_t> axis = {}) {
-    out_->push_back({side_, name, std::move(field), std::move(a), std::move(b), remark, false, axis});
+  void add(const std::string& name, Field field, std::string a, std::string b, bool remark = false, std::optional<std::size_t> axis = {}) {
+    out_->push_back({side_, name, field, std::move(a), std::move(b), remark, false, axis});
   }
 
   /// Compares the order of the names that both have.
@@ -137,17 +138,17 @@ class SideComparison {
       for (const std::string_view name : names) out += (out.empty() ? "" : ", ") + escape(name);
       return out;
     };
-    add("", "order", join(order_a), join(order_b));
+    add("", Field::order, join(order_a), join(order_b));
   }
 
   void compare_ports(const Port& a, const Port& b) {
-    if (a.kind != b.kind) return add(a.name, "kind", std::string(kind_text(a.kind)), std::string(kind_text(b.kind)));
+    if (a.kind != b.kind) return add(a.name, Field::kind, std::string(kind_text(a.kind)), std::string(kind_text(b.kind)));
     for (std::size_t i = 0; i < a.element.size(); ++i) compare_ports(a.element[i], b.element[i]);
     if (a.kind != Datum::Kind::tensor) return;
     if (a.type != b.type) {
       const bool undeclared = a.type == DataType::undefined || b.type == DataType::undefined;
       const auto text = [](DataType type) { return std::string(type == DataType::undefined ? "undeclared" : name_of(type)); };
-      add(a.name, "type", text(a.type), text(b.type), undeclared);
+      add(a.name, Field::type, text(a.type), text(b.type), undeclared);
     }
     compare_shapes(a, b);
   }
@@ -157,10 +158,11 @@ class SideComparison {
     if (!a.has_shape && !b.has_shape) return;
     if (!a.has_shape || !b.has_shape) {
       const bool narrowed = is_input && !a.has_shape;
-      return add(a.name, "shape", a.has_shape ? shape_text(a) : "undeclared", b.has_shape ? shape_text(b) : "undeclared", !narrowed);
+      return add(a.name, Field::shape, a.has_shape ? shape_text(a) : "undeclared", b.has_shape ? shape_text(b) : "undeclared", !narrowed);
     }
     if (a.dims.size() != b.dims.size()) {
-      return add(a.name, "rank", std::to_string(a.dims.size()) + " " + shape_text(a), std::to_string(b.dims.size()) + " " + shape_text(b));
+      return add(a.name, Field::rank, std::to_string(a.dims.size()) + " " + shape_text(a),
+                 std::to_string(b.dims.size()) + " " + shape_text(b));
     }
     for (std::size_t i = 0; i < a.dims.size(); ++i) {
       if (a.dims[i] == b.dims[i]) continue;
@@ -170,7 +172,7 @@ class SideComparison {
       };
       const bool both_fixed = a.dims[i] >= 0 && b.dims[i] >= 0;
       const bool became_fixed = a.dims[i] < 0;
-      add(a.name, "dim", text(a), text(b), !both_fixed && !(is_input && became_fixed), i);
+      add(a.name, Field::dim, text(a), text(b), !both_fixed && !(is_input && became_fixed), i);
     }
   }
 
@@ -182,7 +184,9 @@ class SideComparison {
 }  // namespace
 
 std::string field_text(const InterfaceDifference& difference) {
-  return difference.field + (difference.axis ? " " + std::to_string(*difference.axis) : "");
+  constexpr auto kWords =
+      std::to_array<std::string_view>({"missing", "added", "renamed", "order", "default", "kind", "type", "shape", "rank", "dim"});
+  return std::string(kWords[static_cast<std::size_t>(difference.field)]) + (difference.axis ? " " + std::to_string(*difference.axis) : "");
 }
 
 std::vector<InterfaceDifference> compare_interfaces(const Graph& a, const Graph& b) {
@@ -207,7 +211,7 @@ void excuse_wrong_declarations(const Side& a, const Side& b, const std::function
   for (InterfaceDifference& difference : result.interface) {
     const auto of_a = std::ranges::find(a.outputs, difference.name, &Port::name),
                of_b = std::ranges::find(b.outputs, difference.name, &Port::name);
-    const bool is_about_dims = difference.field == "rank" || difference.field == "shape" || difference.axis;
+    const bool is_about_dims = difference.field == Field::rank || difference.field == Field::shape || difference.axis;
     if (difference.remark || difference.side != "output" || !is_about_dims || of_a == a.outputs.end() || of_b == b.outputs.end()) continue;
     const Datum value = output_of_a(as_size(of_a - a.outputs.begin()));
     if (!contradicts(*of_a, value) || contradicts(*of_b, value)) continue;
@@ -219,15 +223,15 @@ void excuse_wrong_declarations(const Side& a, const Side& b, const std::function
 
 bool inputs_fit(const std::vector<InterfaceDifference>& differences) {
   return std::ranges::none_of(differences, [](const InterfaceDifference& difference) {
-    return difference.side == "input" && !difference.remark && !difference.adapted && difference.field != "order";
+    return difference.side == "input" && !difference.remark && !difference.adapted && difference.field != Field::order;
   });
 }
 
 std::string misfits_of(const std::vector<InterfaceDifference>& differences) {
   for (const InterfaceDifference& one : differences) {
     if (inputs_fit({one})) continue;
-    if (one.field == "missing") return " (" + quote(one.name) + " is missing in it)";
-    if (one.field == "added") return " (" + quote(one.name) + " is in B alone)";
+    if (one.field == Field::missing) return " (" + quote(one.name) + " is missing in it)";
+    if (one.field == Field::added) return " (" + quote(one.name) + " is in B alone)";
     return " (" + quote(one.name) + ": " + field_text(one) + " is " + one.b + ", was " + one.a + ")";
   }
   return {};
@@ -392,7 +396,7 @@ std::vector<InterfaceDifference> take_names(const Graph& a, Model& b, const Veri
     if (value == nullptr) continue;  // an input that is also an output is already renamed
     make_way(b, name.to);
     graph.rename(*value, name.to);
-    remarks.push_back({name.side, name.to, "renamed", name.to, name.from, /*remark=*/true, /*adapted=*/true});
+    remarks.push_back({name.side, name.to, Field::renamed, name.to, name.from, /*remark=*/true, /*adapted=*/true});
   }
   return remarks;
 }
@@ -406,7 +410,7 @@ void adapt(const Graph& a, Model& b, const VerifyOptions& options, std::vector<I
     const auto of_a = std::ranges::find(ports_a, difference.name, &Port::name),
                of_b = std::ranges::find(ports_b, difference.name, &Port::name);
     if (difference.remark || of_a == ports_a.end() || of_b == ports_b.end()) continue;
-    if (difference.field == "type" && cast_port(b, difference.side, *of_a, *of_b)) {
+    if (difference.field == Field::type && cast_port(b, difference.side, *of_a, *of_b)) {
       difference.adapted = true;
       difference.remark = is_allowed(of_b->type, options);
     }

@@ -53,10 +53,11 @@ TEST(VerifyJunit, ADifferenceFailsItsSampleAndTheVerdict) {
 }
 
 TEST(VerifyJunit, InterfaceDifferencesFail) {
+  using Field = InterfaceDifference::Field;
   VerifyResult result = result_of(Outcome::different, "");
   result.outputs.front().samples.clear();
   result.outputs.front().reason = "missing in models/b.onnx";
-  result.interface = {{"output", "y", "missing", "f32[2]", "", false}, {"input", "x", "dim 0", "free", "2", true}};
+  result.interface = {{"output", "y", Field::missing, "f32[2]", "", false}, {"input", "x", Field::dim, "free", "2", true, false, 0}};
   const JunitSuite suite = junit_suite(result, false);
   EXPECT_EQ(names(suite, JunitCase::Status::failed), (std::vector<std::string>{"interface", "y", "verdict"}));
   EXPECT_THAT(suite.cases[0].message, HasSubstr("output 'y' (f32[2]) is missing in models/b.onnx"));

@@ -168,7 +168,7 @@ TEST(VerifyReport, TheVerdictHasAReason) {
   InterfaceDifference added;
   added.side = "input";
   added.name = "mask";
-  added.field = "added";
+  added.field = InterfaceDifference::Field::added;
   added.b = "f32[1]";
   result.interface = {added};
   EXPECT_THAT(verify_text(result, false, {.quiet = true}),
@@ -473,12 +473,13 @@ TEST(VerifyReport, V73TheFirstWrongNodeIsNamed) {
 }
 
 TEST(VerifyReport, V8InterfaceDifferencesComeFirst) {
+  using Field = InterfaceDifference::Field;
   VerifyResult result = different();
-  result.interface = {{"output", "logits", "renamed", "logits", "LOGITS", false},
-                      {"output", "", "order", "y, z", "z, y", false},
-                      {"input", "x", "dim 0", "free (N)", "1", false},
-                      {"output", "evil\x1b[2J", "missing", "f32[2]", "", false},
-                      {"output", "y", "dim 1", "free", "3", true}};
+  result.interface = {{"output", "logits", Field::renamed, "logits", "LOGITS", false},
+                      {"output", "", Field::order, "y, z", "z, y", false},
+                      {"input", "x", Field::dim, "free (N)", "1", false, false, 0},
+                      {"output", "evil\x1b[2J", Field::missing, "f32[2]", "", false},
+                      {"output", "y", Field::dim, "free", "3", true, false, 1}};
   const std::string text = verify_text(result, false, {});
   EXPECT_EQ(text.rfind("output 'logits' is named 'LOGITS' in resnet50.cl.onnx (--rename=logits=LOGITS pairs them)\n"
                        "outputs are in another order: z, y; was y, z\n"
@@ -544,7 +545,7 @@ TEST(VerifyReport, ADefectIsReportedAsRelayouts) {
 
 TEST(VerifyReport, JsonHasTheSchema) {
   VerifyResult result = different();
-  result.interface = {{"output", "y", "dim 1", "free", "3", true}};
+  result.interface = {{"output", "y", InterfaceDifference::Field::dim, "free", "3", true, false, 1}};
   result.stages = {{"candidate", 0, 4, 0.5}};
   const Json json = verify_json(result, false);
   EXPECT_EQ(json.find("runs")->dump(-1), R"([{"what":"candidate","a":0,"b":4,"cpu":0.5}])");

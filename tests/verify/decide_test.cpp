@@ -175,12 +175,12 @@ TEST(Decide, FiguresAreThoseOfWellConditionedSamples) {
 
 TEST(Decide, InterfacesThatDifferAreDifferentWhateverTheNumbers) {
   VerifyResult measured = agreeing();
-  measured.interface.push_back({.side = "output", .name = "y", .field = "type", .a = "f32", .b = "f16"});
+  measured.interface.push_back({.side = "output", .name = "y", .field = InterfaceDifference::Field::type, .a = "f32", .b = "f16"});
   EXPECT_EQ(decide(measured, {}, {}).outcome, Outcome::different);
   EXPECT_EQ(decide(measured, {kAgreement}, {}).outcome, Outcome::different);
   measured.interface.back().remark = true;
   EXPECT_EQ(decide(measured, {}, {}).outcome, Outcome::same);
-  measured.interface.push_back({.side = "output", .name = "y", .field = "missing", .a = "f32", .b = ""});
+  measured.interface.push_back({.side = "output", .name = "y", .field = InterfaceDifference::Field::missing, .a = "f32", .b = ""});
   measured.outputs[0].samples.clear();
   const VerifyResult missing = decide(measured, {}, {});
   EXPECT_EQ(missing.outputs[0].outcome, Outcome::different);

@@ -7,6 +7,8 @@
 namespace relayout::cli {
 namespace {
 
+using Field = InterfaceDifference::Field;
+
 constexpr const char* kNotFinite = "not finite";
 
 bool has_nan(const NonFinite& count) {
@@ -48,12 +50,12 @@ std::string milder_text(const VerifyResult& result) {
 std::string plain_sentence(const InterfaceDifference& difference, const VerifyResult& result) {
   const std::string place = difference.side + " " + quote(difference.name);
   const std::string b = escape(result.b);
-  if (difference.field == "missing") return place + " (" + difference.a + ") is missing in " + b;
-  if (difference.field == "added") return place + " (" + difference.b + ") is only in " + b;
-  if (difference.field == "renamed") return place + " is named " + quote(difference.b) + " in " + b;
-  if (difference.field == "order") return difference.side + "s are in another order: " + difference.b + "; was " + difference.a;
-  if (difference.field == "default") return place + " has a default in " + b;
-  if (difference.field == "type") return place + " is " + difference.b + ", was " + difference.a;
+  if (difference.field == Field::missing) return place + " (" + difference.a + ") is missing in " + b;
+  if (difference.field == Field::added) return place + " (" + difference.b + ") is only in " + b;
+  if (difference.field == Field::renamed) return place + " is named " + quote(difference.b) + " in " + b;
+  if (difference.field == Field::order) return difference.side + "s are in another order: " + difference.b + "; was " + difference.a;
+  if (difference.field == Field::has_default) return place + " has a default in " + b;
+  if (difference.field == Field::type) return place + " is " + difference.b + ", was " + difference.a;
   return place + ": " + field_text(difference) + " is " + difference.b + ", was " + difference.a;
 }
 
@@ -220,10 +222,10 @@ std::string layer_label(const LayerResult& layer) {
 }
 
 std::string sentence(const InterfaceDifference& difference, const VerifyResult& result) {
-  const bool is_type = difference.field == "type";
-  const char* const how = difference.field == "renamed" ? "" : is_type ? ": cast" : ": run at that size";
+  const bool is_type = difference.field == Field::type;
+  const char* const how = difference.field == Field::renamed ? "" : is_type ? ": cast" : ": run at that size";
   std::string what = plain_sentence(difference, result) + (difference.adapted ? how : "");
-  const bool is_renamed = difference.field == "renamed" && !difference.adapted && !difference.remark;
+  const bool is_renamed = difference.field == Field::renamed && !difference.adapted && !difference.remark;
   if (is_renamed) return what + " (" + shell_word("--rename=" + difference.name + "=" + difference.b) + " pairs them)";
   if (!difference.adapted || difference.remark) return what;
   return what + " (" + (is_type ? "--precision or " : "") + "--allow-interface takes it)";
