@@ -9,14 +9,14 @@
 
 namespace relayout {
 
-/// What a finding does to the verdict, in rising order of weight; an agreement outweighs doubts.
+/// What a finding does to the verdict, in rising order of weight.
 enum class Severity : uint8_t {
-  agreement,   ///< both are the same, whatever is in doubt
+  agreement,   ///< doubts of the whole do not count: the files are one, or proved and not to be run
   remark,      ///< leaves it as it is
   acquittal,   ///< takes back the difference of one output in one sample, both of which it names
   doubt,       ///< makes it inconclusive: what was run does not show what the finding is about
   difference,  ///< makes it different
-  defect,      ///< of relayout itself
+  defect,      ///< of relayout itself: leaves the outcome, and is the exit code
 };
 
 /// What one rule found about a pair. Rules find, decide() decides.

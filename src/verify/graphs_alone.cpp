@@ -158,7 +158,7 @@ std::string objection_to(Side a, Side b, const VerifyOptions& options, bool is_n
 /// All rules but this one: the graphs that are left would be taken again.
 std::vector<Rule> other_rules() {
   std::vector<Rule> out;
-  for (const Rule& rule : doubts()) {
+  for (const Rule& rule : all_rules()) {
     if (rule.look != find_in_graphs_alone) out.push_back(rule);
   }
   return out;

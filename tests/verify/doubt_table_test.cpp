@@ -172,7 +172,7 @@ Side side(const std::filesystem::path& path) {
   return out;
 }
 
-VerifyResult judged(const Row& row, const std::string& b, std::span<const Rule> rules = doubts()) {
+VerifyResult judged(const Row& row, const std::string& b, std::span<const Rule> rules = all_rules()) {
   const Folder folder;
   VerifyOptions options;
   options.threads = 1;
@@ -205,7 +205,7 @@ INSTANTIATE_TEST_SUITE_P(Doubts, DoubtTable, ::testing::ValuesIn(rows()));
 
 TEST(DoubtRules, HasARowForEveryRule) {
   const std::vector<std::string_view> names = doubt_names();
-  for (const Rule& rule : doubts()) {
+  for (const Rule& rule : all_rules()) {
     if (std::ranges::find(names, rule.name) == names.end() || kElsewhere.contains(rule.name)) continue;
     EXPECT_NE(std::ranges::find(rows(), rule.name, &Row::rule), rows().end()) << rule.name;
   }
@@ -213,7 +213,7 @@ TEST(DoubtRules, HasARowForEveryRule) {
 
 TEST(DoubtRules, TheOrderOfRulesChangesNoVerdict) {
   std::mt19937 random(7);
-  std::vector<Rule> rules(doubts().begin(), doubts().end());
+  std::vector<Rule> rules(all_rules().begin(), all_rules().end());
   for (int round = 0; round < 50; ++round) {
     std::ranges::shuffle(rules, random);
     const Row& row = rows()[static_cast<std::size_t>(round) % rows().size()];

@@ -132,6 +132,8 @@ VerifyFindings find_replaceable_inputs(Evidence& evidence) {
   return out;
 }
 
+/// Attributes that differ, and whose part in the result no sample shows, or that set the type in which a node computes inside, which no run
+/// of this executor can show.
 VerifyFindings find_unread_attributes(Evidence& evidence) {
   const Pair& pair = evidence.pair();
   const std::vector<Unexplained>& entries = evidence.unexplained();

@@ -35,8 +35,8 @@ constexpr auto kRules = std::to_array<Rule>({
     {"cast-grain", Cost::fed, Scope::nodes, find_cast_grain},
     {"guard-lost", Cost::fed, Scope::limits, find_lost_guards},
     {"guard-changed", Cost::fed, Scope::nodes, find_changed_guards},
-    {"hidden-by-maximum", Cost::fed, Scope::nodes, find_hidden_by_maximum},
-    {"labels-in-mask", Cost::fed, Scope::nodes, find_labels_in_masks},
+    {"hidden-by-maximum", Cost::own_runs, Scope::nodes, find_hidden_by_maximum},
+    {"labels-in-mask", Cost::own_runs, Scope::nodes, find_labels_in_masks},
     {"graph-alone", Cost::own_runs, Scope::nodes, find_in_graphs_alone},
     {"shows-nothing", Cost::samples, Scope::outputs, find_outputs_that_show_nothing},
     {"ill-conditioned", Cost::samples, Scope::outputs, find_ill_conditioned_outputs},
@@ -66,7 +66,7 @@ bool is_decisive(const VerifyFinding& finding) {
 
 }  // namespace
 
-std::span<const Rule> doubts() noexcept {
+std::span<const Rule> all_rules() noexcept {
   return kRules;
 }
 

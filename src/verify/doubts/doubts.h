@@ -14,14 +14,15 @@ namespace relayout {
 /// What a rule needs (evidence.h says which fact costs what). Rules of a later kind are not asked once a difference or a defect is found.
 enum class Cost : uint8_t {
   files,     ///< the two files, and the figures of the samples that ran anyway
-  samples,   ///< nodes over the samples, fed A's values; which graphs the samples enter
-  fed,       ///< other values than the samples'
-  own_runs,  ///< runs of the rule's own: another mode, other inputs or other graphs
+  samples,   ///< runs over the samples: nodes fed A's values, the graphs that are entered
+  fed,       ///< nodes fed other values than the samples'
+  own_runs,  ///< whole models run in another way: in another mode, or with other inputs or graphs
 };
 
-/// The pairs that a rule is for. `nodes` and `limits` need a proof, proved or not, and are not asked under VerifyOptions::outputs_only.
+/// The pairs that a rule is for. `nodes` and `limits` read what was tried to prove (ProofResult), and are not asked under
+/// VerifyOptions::outputs_only.
 enum class Scope : uint8_t {
-  outputs,  ///< all that are not proved: it judges outputs
+  outputs,  ///< those that are not proved: it judges outputs
   nodes,    ///< those that are not proved: it judges what the proof leaves open
   limits,   ///< proved ones too, as proofs are about real numbers, not about those that a type holds
   every,    ///< all: it judges the executor
@@ -36,8 +37,9 @@ struct Rule {
   bool doubts = true;  ///< false: it finds differences, defects and remarks only
 };
 
-/// All rules, the most telling first: of several doubts about the whole pair, the first that is not allowed is the reason of the verdict.
-[[nodiscard]] std::span<const Rule> doubts() noexcept;
+/// All rules, those that never doubt too, the most telling first: of several doubts about the whole pair, the first that is not allowed is
+/// the reason of the verdict.
+[[nodiscard]] std::span<const Rule> all_rules() noexcept;
 
 /// What rules find about a pair whose outputs agree. Rules do not know each other: unless the budget ends, their order changes no verdict,
 /// only which finding is the first.
@@ -50,7 +52,7 @@ inline constexpr const char* kMoreSamples = " (--samples N makes more, --input g
 /// Why to doubt a difference whose effect no sample shows.
 [[nodiscard]] std::string unreached(const Unexplained& entry);
 
-// The rules; each is described where it is defined.
+// The rules; the manual has an example of what each finds (cli/manual/verdicts.md).
 
 // outputs.cpp: outputs whose numbers say little
 VerifyFindings find_outputs_that_show_nothing(Evidence& evidence);

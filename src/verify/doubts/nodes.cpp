@@ -258,7 +258,8 @@ std::string describe(const OtherChoice& found, const Evidence& evidence) {
 
 }  // namespace
 
-/// Where B computes in a narrower type than A, rounding alone moves numbers past more than their floors.
+/// Choices that fall otherwise for other numbers than the samples'. Not asked where B computes in a narrower type than A: rounding alone
+/// moves numbers past more than their floors there.
 VerifyFindings find_hidden_choices(Evidence& evidence) {
   const Pair& pair = evidence.pair();
   VerifyFindings out;
