@@ -179,6 +179,42 @@ TEST(Precision, SamplesAreWhatTheNarrowerModelHolds) {
   EXPECT_NE(added.outcome, Outcome::same) << summary(added);
 }
 
+/// An affine between an activation and a convolution, or, folded, in the weights of the convolution alone.
+Network learned_affine(float scale, float shift, bool folded) {
+  Network n(2);
+  n.input("x", {"N", "3", "10", "10"}).output("y", {"N", "6", "8", "8"});
+  n.convolution("c1", "x", "c1.y", {8, 3, 3, 3}, {"pads=1,1,1,1"});
+  n.node("HardSwish", {"c1.y"}, {"h"});
+  n.normal("c2.w", {6, 8, 3, 3}, 0.2).normal("c2.b", {6}, 0.1);
+  if (!folded) {
+    n.floats("scale", {1}, {scale}).floats("shift", {1}, {shift});
+    n.node("Mul", {"scale", "h"}, {"m"}), n.node("Add", {"m", "shift"}, {"a"});
+  }
+  n.node("Conv", {folded ? "h" : "a", "c2.w", "c2.b"}, {"y"});
+  if (!folded) return n;
+  const std::vector<float> weights = n.values("c2.w");
+  n.edit("c2.w", [&](auto& v) {
+    for (float& weight : v) weight *= scale;
+  });
+  n.edit("c2.b", [&](auto& v) {
+    for (std::size_t i = 0; i < weights.size(); ++i) v[i / 72] += weights[i] * shift;
+  });
+  return n;
+}
+
+TEST(Precision, AnAffineThatWeightsDownstreamHoldIsNotMissedWhereItWas) {
+  for (const float scale : {0.005F, 0.17F, 4.5F}) {
+    const Network a = learned_affine(scale, 0.3F, false);
+    const VerifyResult right = verified(a, in_half(learned_affine(scale, 0.3F, true)), meant_in_half());
+    EXPECT_EQ(right.outcome, Outcome::same) << scale << summary(right);
+    const VerifyResult lost = verified(a, in_half(learned_affine(1, 0.3F, true)), meant_in_half());
+    EXPECT_EQ(lost.outcome, Outcome::different) << scale << summary(lost);
+  }
+  // Within the rounding of products.
+  const VerifyResult small = verified(learned_affine(1.002F, 0, false), in_half(learned_affine(1, 0, true)), meant_in_half());
+  EXPECT_NE(small.outcome, Outcome::same) << summary(small);
+}
+
 TEST(Precision, TheScaleOfAttentionFoldedIntoAProjectionIsTheSame) {
   // 1/√8, computed from the dims of the value that it scales. The scaled value took over the product's name when the factor was folded into
   // w and bias.

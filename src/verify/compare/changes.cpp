@@ -96,7 +96,7 @@ Nodes nested_alone(const Node& holder, const Node& other) {
 }
 
 /// One of the two models.
-struct Half {
+struct OneSide {
   const Graph& graph;
   const Graph& other;
   ValueSet known;  ///< values that no element of an input reaches
@@ -141,7 +141,7 @@ class Parting {
   }
 
   /// Adds the nodes between a value that one model reads and the values upstream of it that the other model reads instead.
-  void add_passed(Nodes& out, const ValueSet& ends, const ValueSet& read_by_other, const Half& half) const {
+  void add_passed(Nodes& out, const ValueSet& ends, const ValueSet& read_by_other, const OneSide& half) const {
     for (const Value* const end : ends) {
       if (read_by_other.contains(end)) continue;
       const Upstream passed = upstream_of(*end, half.known, [&](const Value& value) { return read_by_other.contains(&value); });
@@ -151,7 +151,7 @@ class Parting {
     }
   }
 
-  Half a_, b_;
+  OneSide a_, b_;
   const Layers& layers_;
 };
 

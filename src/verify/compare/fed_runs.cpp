@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/numbers.h"
+#include "model/float_elements.h"
 #include "ops/op.h"
 #include "relayout/datum.h"
 #include "relayout/execute.h"
@@ -33,9 +34,9 @@ std::optional<double> error_of(const Layer& layer, const Datum& reference, const
 }
 
 /// A wrong factor can stay within the floor in every single element, but not in all elements together. The test needs rounding smaller than
-/// the elements. Downstream of sums with a mask of −65504 it is as large, and the same throughout a row.
+/// the elements. Downstream of sums with a mask of −65504 it is as large, and the same throughout a row; so it is below the normal numbers.
 void decide_gain(Layer& layer, DataType type) {
-  if (is_ill_conditioned(type, layer.floor)) return;
+  if (is_ill_conditioned(type, layer.floor) || layer.yardstick.largest() < smallest_normal(type)) return;
   const double bound = std::max(kFloorFactor * layer.gain.floor, rules::kGainInRoundings * unit_roundoff(type));
   if (layer.differs() || !(std::fabs(layer.gain.measured) > bound)) return;
   layer.metrics.outcome = Outcome::different;

@@ -31,6 +31,12 @@ bool has_mostly(const OutputComparison& output, const Reference& reference, cons
   return with > 0 && 2 * with >= usual;
 }
 
+/// Whether nearly all elements of a sample agree in 16 bits, whatever its floor: that is of the elements that rounding moves farthest, such as
+/// those on the edges of a map of probabilities.
+bool agrees_on_the_whole(const SampleMetrics& metrics) {
+  return metrics.rms_error <= rules::kWholeAgreement;
+}
+
 }  // namespace
 
 VerifyFindings find_outputs_that_show_nothing(Evidence& evidence) {
@@ -54,8 +60,11 @@ VerifyFindings find_ill_conditioned_outputs(Evidence& evidence) {
   VerifyFindings out;
   for (std::size_t i = 0; i < evidence.outputs().size(); ++i) {
     const OutputComparison& output = evidence.outputs()[i];
-    const auto is_ill = [](const SampleMetrics& metrics) { return metrics.ill_conditioned; };
-    if (pair.options->accept.is_given() && is_narrow(pair.type_of_floor(output.type))) continue;
+    const bool is_measured_narrowly = is_narrow(pair.type_of_floor(output.type));
+    const auto is_ill = [&](const SampleMetrics& metrics) {
+      return metrics.ill_conditioned && !(is_measured_narrowly && agrees_on_the_whole(metrics));
+    };
+    if (pair.options->accept.is_given() && is_measured_narrowly) continue;
     if (output.samples.empty() || !std::ranges::all_of(output.samples, is_ill) || evidence.nodes().vouch) continue;
     const auto telling = std::ranges::max_element(output.samples, {}, &SampleMetrics::ratio);
     out.push_back(
@@ -71,10 +80,13 @@ VerifyFindings find_wide_floors(Evidence& evidence) {
   VerifyFindings out;
   if (pair.options->accept.is_given()) return out;
   const double most = kFloorFactor * rules::kWidestFloor;
-  const auto is_wide = [&](const SampleMetrics& metrics) { return metrics.floor.max > rules::kWidestFloor && metrics.max_error > most; };
   for (std::size_t i = 0; i < evidence.outputs().size(); ++i) {
     const OutputComparison& output = evidence.outputs()[i];
     const bool is_measured_narrowly = is_narrow(pair.type_of_floor(output.type));
+    const auto is_wide = [&](const SampleMetrics& metrics) {
+      const bool is_open = metrics.floor.max > rules::kWidestFloor && metrics.max_error > most;
+      return is_open && !(is_measured_narrowly && agrees_on_the_whole(metrics));
+    };
     if (is_measured_narrowly ? !has_mostly(output, evidence.reference(), is_wide) : evidence.nodes().vouch) continue;
     const auto wide = std::ranges::find_if(output.samples, is_wide);
     if (wide == output.samples.end()) continue;
