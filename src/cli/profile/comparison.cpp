@@ -107,7 +107,7 @@ std::map<Cause, CauseSum> sums_of(const ProfileComparison& comparison) {
 
 std::string sentence_of(const ProfileComparison& comparison) {
   const double whole = comparison.b.total_us - comparison.a.total_us;
-  const std::string answer = comparison_answer(comparison.ratio);
+  std::string answer = comparison_answer(comparison.ratio);
   if (!comparison.is_related) {
     return answer + ": the models have little in common, " + std::to_string(std::llround(100 * comparison.common)) +
            " % of their nodes belong together";
