@@ -40,6 +40,7 @@ enum class Function : uint8_t {
   ceil,
   reciprocal,
   negate,
+  sign,
   sine,
   cosine,
   softsign,

@@ -92,6 +92,7 @@ constexpr PlainFunction kPlainFunctions[] = {
     {"Round", Function::round},
     {"Selu", Function::selu},
     {"Sigmoid", Function::sigmoid},
+    {"Sign", Function::sign},
     {"Sin", Function::sine},
     {"Sinh", Function::hyperbolic_sine},
     {"Softsign", Function::softsign},
