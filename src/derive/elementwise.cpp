@@ -1,5 +1,4 @@
 // Linearizes elementwise operators: by their derivatives as formulas, and where branches decide.
-#include <cfloat>
 #include <cmath>
 
 #include "derive/row.h"
@@ -35,7 +34,7 @@ constexpr auto kDerivatives = std::to_array<Derivatives>({
     {"Erf", {"1.1283791670955126 * Exp(-(x * x))"}},
     {"Exp", {"y"}},
     {"Floor", {"0"}},
-    {"HardSigmoid", {"{alpha=0.2} * Sign(Min(y, 1 - y))"}},
+    {"HardSigmoid", {"{alpha=0.2} * Real(y * (1 - y))"}},
     {"HardSwish", {"Real(And(x > -3, x < 3)) * (Max(Min(x, 3), -3) / 3 + 0.5) + Real(x >= 3)"}},
     {"LeakyRelu", {"Real(x > 0) + Real(x <= 0) * {alpha=0.01}"}},
     {"Log", {"1 / x"}},
@@ -44,7 +43,7 @@ constexpr auto kDerivatives = std::to_array<Derivatives>({
     {"Neg", {"-1"}},
     {"PRelu", {"Real(a > 0) + Real(a <= 0) * b", "Where(a > 0, 0, a)"}},
     {"Reciprocal", {"-(y * y)"}},
-    {"Relu", {"Sign(y)"}},
+    {"Relu", {"Real(y)"}},
     {"Round", {"0"}},
     {"Selu",
      {"Where(x > 0, {gamma=1.05070102214813232421875}, y + {gamma=1.05070102214813232421875} * {alpha=1.67326319217681884765625})"}},
@@ -149,17 +148,18 @@ void clip(LinearizeRow& row) {
   const bool has_low = row.node.input(1) != nullptr, has_high = row.node.input(2) != nullptr;
   if (row.t(1).empty() && row.t(2).empty()) {
     if (!has_low && !has_high) return row.give(row.t());
-    // By the result, of which a convolution in front makes no other form, where the limits cannot be infinite or cross.
-    const auto limit = [&](std::size_t i, double otherwise) {
-      return row.node.input(i) == nullptr ? otherwise : row.sizes.number(row.present(i)).value_or(HUGE_VAL);
+    // By the result, of which a convolution in front makes no other form, where products cannot be 0 or infinite within the limits.
+    const auto limit = [&](std::size_t i) {
+      return row.node.input(i) == nullptr ? 0 : row.sizes.number(row.present(i)).value_or(HUGE_VAL);
     };
-    const double low = limit(1, -DBL_MAX), high = limit(2, DBL_MAX);
-    if (low <= high && std::isfinite(low) && std::isfinite(high)) {
+    constexpr double kLeast = 2, kMost = 1e4;
+    const double low = limit(1), high = limit(2);
+    if (std::abs(low) <= kMost && std::abs(high) <= kMost && (!has_low || !has_high || high - low >= kLeast)) {
       return row.give(product(row, row.t(),
-                              !has_high  ? "Sign(y - b)"
-                              : !has_low ? "Sign(c - y)"
-                              : low == 0 ? "Sign(Min(y, c - y))"
-                                         : "Sign(Min(y - b, c - y))"));
+                              !has_high  ? "Real(y - b)"
+                              : !has_low ? "Real(c - y)"
+                              : low == 0 ? "Real((c - y) * y)"
+                                         : "Real((c - y) * (y - b))"));
     }
     return row.give(product(row, row.t(), !has_high ? "Real(a > b)" : !has_low ? "Real(a < c)" : "Real(And(a > b, a < c))"));
   }

@@ -121,9 +121,10 @@ TEST(StepInfo, AGateIsPartOfItsStep) {
 TEST(StepInfo, AMaskIsPartOfItsStep) {
   const auto model = TextModel(R"(g (float[3,5,40] x) => (float[3,5,40] y) <float six = {6.0}, float[40] n> {
     a = Sub (six, x)
-    b = Min (a, x)
-    c = Sign (b)
-    y = Mul (c, n)
+    b = Mul (a, x)
+    c = Cast <to = 9> (b)
+    d = Cast <to = 1> (c)
+    y = Mul (d, n)
   })")
                          .name_nodes()
                          .load();
@@ -134,7 +135,7 @@ TEST(StepInfo, AMaskIsPartOfItsStep) {
   EXPECT_EQ(values_of(out[0].tensor), values_of(wanted[0].tensor));
   const auto steps = kept(executor.plan_info().steps, StepKind::node);
   ASSERT_EQ(steps.size(), 1U);
-  EXPECT_EQ(steps[0].op_type, "Sub + Min + Sign + Mul");
+  EXPECT_EQ(steps[0].op_type, "Sub + Mul + Cast + Cast + Mul");
 }
 
 /// As written: bytes of operands and of live values in the arena, counted by hand.

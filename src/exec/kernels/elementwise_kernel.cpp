@@ -94,8 +94,8 @@ RELAYOUT_VECTORIZE void apply_function(const ElementwiseStage& stage, float* out
       return map(out, in, count, [](float x) { return 1.0F / x; });
     case Function::negate:
       return map(out, in, count, [](float x) { return -x; });
-    case Function::sign:
-      return map(out, in, count, [](float x) { return x > 0 ? 1.0F : x < 0 ? -1.0F : x; });
+    case Function::is_nonzero:
+      return map(out, in, count, [](float x) { return x == 0 ? 0.0F : 1.0F; });
     case Function::sine:
       if (!are_well_reduced(in, count)) return map(out, in, count, [](float x) { return std::sin(x); });
       return map(out, in, count, [](float x) { return sine_or_cosine(x, 0); });
@@ -174,8 +174,8 @@ RELAYOUT_VECTORIZE void apply_binary(const ElementwiseStage& stage, float* out, 
 /// Whether a function is computed by a series, in which each step waits for the previous one.
 bool is_series(const ElementwiseStage& stage) {
   using enum Function;
-  constexpr Function kDirect[] = {relu,   clip, hard_sigmoid, hard_swish,       abs,    sqrt, round, linear, floor, reciprocal, ceil,
-                                  negate, sign, softsign,     thresholded_relu, square, cube};
+  constexpr Function kDirect[] = {relu,   clip,       hard_sigmoid, hard_swish,       abs,    sqrt, round, linear, floor, reciprocal, ceil,
+                                  negate, is_nonzero, softsign,     thresholded_relu, square, cube};
   return stage.is_binary ? stage.binary == BinaryFunction::power : std::ranges::find(kDirect, stage.function) == std::end(kDirect);
 }
 
