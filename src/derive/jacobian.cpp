@@ -8,6 +8,7 @@
 #include "derive/writer.h"
 #include "relayout/error.h"
 #include "relayout/graph.h"
+#include "relayout/types.h"
 
 namespace relayout::derive {
 namespace {
