@@ -34,7 +34,7 @@ constexpr auto kDerivatives = std::to_array<Derivatives>({
     {"Erf", {"1.1283791670955126 * Exp(-(x * x))"}},
     {"Exp", {"y"}},
     {"Floor", {"0"}},
-    {"HardSigmoid", {"{alpha=0.2} * Real(And(y > 0, y < 1))"}},
+    {"HardSigmoid", {"{alpha=0.2} * Real(y * (1 - y))"}},
     {"HardSwish", {"Real(And(x > -3, x < 3)) * (Max(Min(x, 3), -3) / 3 + 0.5) + Real(x >= 3)"}},
     {"LeakyRelu", {"Real(x > 0) + Real(x <= 0) * {alpha=0.01}"}},
     {"Log", {"1 / x"}},
@@ -67,8 +67,8 @@ Name product(const LinearizeRow& row, const Name& tangent, std::string_view deri
   if (tangent.empty() || derivative == "0") return {};
   if (derivative == "1") return tangent;
   if (derivative == "-1") return row.w.negative(tangent);
-  if (derivative.starts_with("/ ")) return row.w.make("Div", {tangent, row.formula(derivative.substr(2))});
-  return row.w.make("Mul", {tangent, row.formula(derivative)});
+  if (derivative.starts_with("/ ")) return row.w.divide(tangent, row.formula(derivative.substr(2)));
+  return row.w.scale(tangent, row.formula(derivative));
 }
 
 void by_derivatives(LinearizeRow& row) {
@@ -147,10 +147,21 @@ Name tangent_of_extreme(const LinearizeRow& row, const std::string& op, const st
 void clip(LinearizeRow& row) {
   const bool has_low = row.node.input(1) != nullptr, has_high = row.node.input(2) != nullptr;
   if (row.t(1).empty() && row.t(2).empty()) {
-    return row.give(has_low && has_high ? product(row, row.t(), "Real(And(a > b, a < c))")
-                    : has_low           ? product(row, row.t(), "Real(a > b)")
-                    : has_high          ? product(row, row.t(), "Real(a < c)")
-                                        : row.t());
+    if (!has_low && !has_high) return row.give(row.t());
+    // By the result, of which a convolution in front makes no other form, where products cannot be 0 or infinite within the limits.
+    const auto limit = [&](std::size_t i) {
+      return row.node.input(i) == nullptr ? 0 : row.sizes.number(row.present(i)).value_or(HUGE_VAL);
+    };
+    constexpr double kLeast = 2, kMost = 1e4;
+    const double low = limit(1), high = limit(2);
+    if (std::abs(low) <= kMost && std::abs(high) <= kMost && (!has_low || !has_high || high - low >= kLeast)) {
+      return row.give(product(row, row.t(),
+                              !has_high  ? "Real(y - b)"
+                              : !has_low ? "Real(c - y)"
+                              : low == 0 ? "Real((c - y) * y)"
+                                         : "Real((c - y) * (y - b))"));
+    }
+    return row.give(product(row, row.t(), !has_high ? "Real(a > b)" : !has_low ? "Real(a < c)" : "Real(And(a > b, a < c))"));
   }
   Name most = row.x(0), tangent = row.t(0);
   if (has_low) {

@@ -8,6 +8,7 @@
 #include "derive/writer.h"
 #include "relayout/error.h"
 #include "relayout/graph.h"
+#include "relayout/types.h"
 
 namespace relayout::derive {
 namespace {
@@ -42,7 +43,11 @@ int64_t Transform::count_of(const Shape& shape) {
   return out;
 }
 
-Name Transform::by_each(const Value& source, const Value& result, const Value& like, bool is_per_sample) {
+Name Transform::by_each(const Value& source, const Name& result, const Value& like, bool is_per_sample) {
+  if (result.empty()) {
+    erase_input(source);
+    return {};
+  }
   const Shape shape = shape_of(like, is_per_sample ? 1 : 0);
   const int64_t count = count_of(shape);
   Writer w(graph_);
@@ -60,22 +65,37 @@ Name Transform::by_each(const Value& source, const Value& result, const Value& l
   Sizes sizes(graph_, {{&source, &like}}, sizes_.get());
   Batcher batch(graph_, sizes, each);
   batch.seed(source, Form::stacked, is_per_sample ? w.make("Expand", {basis, w.shape(whole)}) : basis);
-  batch.run({&result});
-  const Name out = batch.stacked(result);
+  const Value& made = *graph_.find(result);
+  batch.run({&made});
+  const Name out = batch.stacked(made);
   erase_input(source);
   return out;
 }
 
-void Transform::jacobian() {
+void Transform::for_each_pair(void (Transform::*write)(const Value& y, const Value& x)) {
   const Values of = of_, wrt = wrt_;
   for (const Value* y : of) {
     for (const Value* x : wrt) {
       look_again();
       of_ = {y};
       wrt_ = {x};
-      jacobian(*y, *x);
+      (this->*write)(*y, *x);
     }
   }
+}
+
+void Transform::give_whole(DataType type, const Shape& shape, Name made, std::size_t place, std::size_t rank, const std::string& name) {
+  if (!made.empty()) {
+    Writer w(graph_);
+    w.name_after(name);
+    if (place > 0) made = w.transpose(made, first_moved_to(place, rank));
+    made = w.reshape(made, dims_of(shape));
+  }
+  give(type, shape, made, name);
+}
+
+void Transform::jacobian() {
+  for_each_pair(&Transform::jacobian);
 }
 
 void Transform::jacobian(const Value& y, const Value& x) {
@@ -88,42 +108,19 @@ void Transform::jacobian(const Value& y, const Value& x) {
   const bool is_forward = count_y < 0 || (count_x >= 0 && count_x <= count_y);
   Name made;
   if (is_forward) {
-    const Values tangents = forward({&x}, ".tangent", false);
-    const Name tangent = linear_->tangent(y);
-    if (tangent.empty()) {
-      erase_input(*tangents.front());
-    } else {
-      made = by_each(*tangents.front(), *graph_.find(tangent), x, is_per_sample);
-    }
+    const Value& tangent = *forward({&x}, ".tangent", false).front();
+    made = by_each(tangent, linear_->tangent(y), x, is_per_sample);
   } else {
     const Value& cotangent = add_input(y, ".cotangent", false);
-    const Name gradient = backward({cotangent.name()}).front().second;
-    if (gradient.empty()) {
-      erase_input(cotangent);
-    } else {
-      made = by_each(cotangent, *graph_.find(gradient), y, is_per_sample);
-    }
+    made = by_each(cotangent, backward({cotangent.name()}).front().second, y, is_per_sample);
   }
-  if (!made.empty()) {
-    Writer w(graph_);
-    w.name_after(y.name() + ".jacobian." + x.name());
-    const std::size_t place = is_forward ? shape_y.size() : begin;
-    if (place > 0) made = w.transpose(made, first_moved_to(place, 1 + (is_forward ? shape_y.size() : begin + shape_x.size())));
-    made = w.reshape(made, dims_of(whole));
-  }
-  give(sizes_->type(y), whole, made, y.name() + ".jacobian." + x.name());
+  const std::size_t rank = is_forward ? shape_y.size() : begin + shape_x.size();
+  give_whole(sizes_->type(y), whole, made, is_forward ? rank : begin, 1 + rank, y.name() + ".jacobian." + x.name());
 }
 
 void Transform::hessian() {
   if (of_.size() != 1) fail(ErrorKind::usage, "a Hessian is of one output: --of names it");
-  const Value& y = *of_.front();
-  const Values wrt = wrt_;
-  for (const Value* x : wrt) {
-    look_again();
-    of_ = {&y};
-    wrt_ = {x};
-    hessian(y, *x);
-  }
+  for_each_pair(&Transform::hessian);
 }
 
 void Transform::hessian(const Value& y, const Value& x) {
@@ -138,19 +135,10 @@ void Transform::hessian(const Value& y, const Value& x) {
     look_again();
     const Value& slope = *graph_.find(gradient);
     of_ = {&slope};
-    const Values vectors = forward({&x}, ".vector", false);
-    const Name tangent = linear_->tangent(slope);
-    if (tangent.empty()) {
-      erase_input(*vectors.front());
-    } else {
-      made = by_each(*vectors.front(), *graph_.find(tangent), x, is_per_sample);
-      Writer w(graph_);
-      w.name_after(y.name() + ".hessian." + x.name());
-      if (rank > 0) made = w.transpose(made, first_moved_to(rank, rank + 1));
-      made = w.reshape(made, dims_of(whole));
-    }
+    const Value& vector = *forward({&x}, ".vector", false).front();
+    made = by_each(vector, linear_->tangent(slope), x, is_per_sample);
   }
-  give(sizes_->type(x), whole, made, y.name() + ".hessian." + x.name());
+  give_whole(sizes_->type(x), whole, made, rank, rank + 1, y.name() + ".hessian." + x.name());
 }
 
 }  // namespace relayout::derive

@@ -63,12 +63,16 @@ class Transform {
   void give(DataType type, const Shape& shape, Name derivative, const std::string& base);
   void add_output(const onnx::ValueInfoProto& entry, const Name& derivative);
 
+  /// Calls this for each of `of_` by each of `wrt_`, which then are these alone.
+  void for_each_pair(void (Transform::*write)(const Value& y, const Value& x));
+  /// Gives what was made for each element of some value, in front, with that axis at another place, in these dims.
+  void give_whole(DataType type, const Shape& shape, Name made, std::size_t place, std::size_t rank, const std::string& name);
   void jacobian(const Value& y, const Value& x);
   void hessian(const Value& y, const Value& x);
   [[nodiscard]] bool keeps_samples(const Value& x, const Value& y);
   [[nodiscard]] int64_t count_of(const Shape& shape);
-  /// What comes to `result` for each element of `source`, an input with the dims of `like`, which is removed; in front.
-  [[nodiscard]] Name by_each(const Value& source, const Value& result, const Value& like, bool is_per_sample);
+  /// What comes to `result` for each element of `source`, an input with the dims of `like`, which is removed; in front. "": zero.
+  [[nodiscard]] Name by_each(const Value& source, const Name& result, const Value& like, bool is_per_sample);
   [[nodiscard]] Values data_inputs();
   [[nodiscard]] const Value* loss_of_samples(const Value* value, const Values& data);
 

@@ -5,6 +5,7 @@
 #include "derive/row.h"
 #include "derive/writer.h"
 #include "ops/einsum.h"
+#include "ops/kernels/window.h"
 #include "relayout/graph.h"
 #include "relayout/types.h"
 
@@ -248,15 +249,54 @@ Name spread(const TransposeRow& row, const Name& ct, const Name& weight, const W
   return w.make("Slice", {w.make("Pad", {all, w.integers(zeros)}), begins, ends, w.integers(axes)});
 }
 
+/// The gradient of the weight of a convolution that makes one channel of each: for each tap of the window, the sum of what it multiplied
+/// times the cotangents. Empty where steps over a free size leave a rest.
+Name weight_gradient_by_taps(const TransposeRow& row, const Name& data, const Name& ct, const Value& large, const Window& window) {
+  Writer& w = row.w;
+  const std::size_t axes = window.kernel.size();
+  std::vector<int64_t> rest(axes, 0), last(axes), summed{0}, pads(2 * (axes + 2), 0);
+  std::iota(last.begin(), last.end(), 2);
+  summed.insert(summed.end(), last.begin(), last.end());
+  for (std::size_t i = 0; i < axes; ++i) {
+    const int64_t size = row.sizes.dim(large, i + 2);
+    pads[2 + i] = window.begins[i];
+    pads[axes + 4 + i] = window.ends[i];
+    if (window.strides[i] == 1) continue;
+    if (size < 0) return {};
+    rest[i] = (size + window.begins[i] + window.ends[i] - window.reach(i)) % window.strides[i];
+  }
+  const bool is_padded = std::ranges::any_of(pads, [](int64_t pad) { return pad != 0; });
+  const Name padded = is_padded ? w.make("Pad", {data, w.integers(pads)}) : data;
+  Names sums;
+  for_each_index(window.kernel, [&](const Dims& tap) {
+    std::vector<int64_t> begins, ends;
+    for (std::size_t i = 0; i < axes; ++i) {
+      begins.push_back(tap[i] * window.dilations[i]);
+      const int64_t behind = window.reach(i) - 1 - begins.back() + rest[i];
+      ends.push_back(behind == 0 ? INT64_MAX : -behind);
+    }
+    const Name seen = w.make("Slice", {padded, w.integers(begins), w.integers(ends), w.integers(last), w.integers(window.strides)});
+    sums.push_back(w.unsqueeze(w.reduce("ReduceSum", w.make("Mul", {seen, ct}), summed, false), {1}));
+  });
+  std::vector<int64_t> result{0, 1};
+  result.insert(result.end(), window.kernel.begin(), window.kernel.end());
+  return w.make("Reshape", {w.make("Concat", sums, {{"axis", int64_t{1}}}), w.integers(result)});
+}
+
 /// The gradient of a convolution's weight as a product: each window's elements as a column, by a convolution with unit windows.
 ///
 ///     [N, g, O/g, small] × [N, g, small, I/g × kernel] → [O, I/g, kernel …], summed over N
 ///
 /// All samples are one product where this moves fewer numbers than the products of each would have.
-Name weight_gradient(const TransposeRow& row, const Name& data, const Name& ct, const Value& small, const Window& window) {
+Name weight_gradient(const TransposeRow& row, const Name& data, const Name& ct, const Value& large, const Value& small,
+                     const Window& window) {
   Writer& w = row.w;
   const int64_t group = window.group, outputs = row.size(1, 0), channels = row.size(1, 1) * group;
   if (channels < 0 || outputs < 0) row.refuse("the number of its channels is not known");
+  if (group > 1 && group == channels && group == outputs) {
+    Name sums = weight_gradient_by_taps(row, data, ct, large, window);
+    if (!sums.empty()) return sums;
+  }
   const std::size_t axes = window.kernel.size();
   const int64_t taps = std::accumulate(window.kernel.begin(), window.kernel.end(), int64_t{1}, std::multiplies<>());
   int64_t places = 1;
@@ -313,7 +353,7 @@ void conv(TransposeRow& row) {
     if (back.empty()) back = by_phases(row, row.ct(), row.x(1), window, x, y);
     row.give(back.empty() ? spread(row, row.ct(), row.x(1), window, x) : back, 0);
   }
-  if (row.is_linear(1)) row.give(weight_gradient(row, row.x(0), row.ct(), y, window), 1);
+  if (row.is_linear(1)) row.give(weight_gradient(row, row.x(0), row.ct(), x, y, window), 1);
   if (row.is_linear(2)) row.give(per_channel_sum(row.w, row.ct(), row.rank(0)), 2);
 }
 
@@ -332,7 +372,7 @@ void conv_transpose(TransposeRow& row) {
                         {{"strides", window.strides}, {"dilations", window.dilations}, {"pads", window.pads()}, {"group", window.group}}),
              0);
   }
-  if (row.is_linear(1)) row.give(weight_gradient(row, row.ct(), row.x(0), x, window), 1);
+  if (row.is_linear(1)) row.give(weight_gradient(row, row.ct(), row.x(0), y, x, window), 1);
   if (row.is_linear(2)) row.give(per_channel_sum(row.w, row.ct(), row.rank(0)), 2);
 }
 

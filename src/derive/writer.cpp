@@ -88,12 +88,37 @@ Name Writer::real(double value, DataType type) {
   return type == DataType::float64 || type == DataType::float32 ? made : cast(made, type);
 }
 
+Name Writer::product(const Name& tangent, const Name& factor, const char* op) {
+  if (tangent.empty() || factor.empty()) return {};
+  Product made{tangent, factor, op == std::string_view("Div")};
+  if (const auto known = products_.find(tangent); known != products_.end()) {
+    const auto& [first, other, divides] = known->second;
+    made = {first,
+            !divides       ? make(op, {other, factor})
+            : made.divides ? make("Mul", {other, factor})
+                           : make("Div", {factor, other}),
+            divides && made.divides};
+  }
+  Name out = make(made.divides ? "Div" : "Mul", {made.tangent, made.factor});
+  products_.try_emplace(out, std::move(made));
+  return out;
+}
+
+Name Writer::sum(const Name& a, const Name& b, const char* op) {
+  const auto left = products_.find(a), right = products_.find(b);
+  if (left != products_.end() && right != products_.end()) {
+    const Product &one = left->second, &other = right->second;
+    if (one.tangent == other.tangent && !one.divides && !other.divides) return scale(one.tangent, make(op, {one.factor, other.factor}));
+  }
+  return make(op, {a, b});
+}
+
 Name Writer::add(const Name& a, const Name& b) {
-  return a.empty() ? b : b.empty() ? a : make("Add", {a, b});
+  return a.empty() ? b : b.empty() ? a : sum(a, b, "Add");
 }
 
 Name Writer::subtract(const Name& a, const Name& b) {
-  return b.empty() ? a : a.empty() ? negative(b) : make("Sub", {a, b});
+  return b.empty() ? a : a.empty() ? negative(b) : sum(a, b, "Sub");
 }
 
 Name Writer::reduce(std::string_view op, const Name& value, const std::vector<int64_t>& axes, bool keep) {

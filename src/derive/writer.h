@@ -58,9 +58,12 @@ class Writer {
   Name real(double value, DataType type);             ///< a scalar
   Name cast(const Name& value, DataType type) { return make("Cast", {value}, {{"to", static_cast<int64_t>(type)}}); }
 
-  // Sums; absent operands are zero.
+  // Sums and products of tangents; absent ones are zero. Products of one tangent become one, of the tangent with all that it is multiplied
+  // by: the factors follow from the model's values alone, so that runtimes compute them side by side.
   Name add(const Name& a, const Name& b);
   Name subtract(const Name& a, const Name& b);
+  Name scale(const Name& tangent, const Name& factor) { return product(tangent, factor, "Mul"); }
+  Name divide(const Name& tangent, const Name& divisor) { return product(tangent, divisor, "Div"); }
   Name negative(const Name& a) { return a.empty() ? a : make("Neg", {a}); }
   /// A reduction that keeps its dims as 1.
   Name reduce(std::string_view op, const Name& value, const std::vector<int64_t>& axes, bool keep = true);
@@ -79,12 +82,19 @@ class Writer {
   [[nodiscard]] Graph& graph() noexcept { return graph_; }
 
  private:
+  struct Product {
+    Name tangent, factor;
+    bool divides = false;
+  };
+  Name product(const Name& tangent, const Name& factor, const char* op);
+  Name sum(const Name& a, const Name& b, const char* op);
   Names insert(onnx::NodeProto message, std::size_t outputs, bool at_front = false);
 
   Graph& graph_;
   std::list<Node>::iterator position_;
   std::string prefix_;
   std::map<std::string, Names> made_;  ///< by the message without its names
+  std::map<Name, Product> products_;   ///< by the result
 };
 
 }  // namespace relayout::derive

@@ -40,6 +40,7 @@ enum class Function : uint8_t {
   ceil,
   reciprocal,
   negate,
+  is_nonzero,  ///< 1 or 0
   sine,
   cosine,
   softsign,

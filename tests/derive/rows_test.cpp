@@ -76,6 +76,11 @@ TEST(DeriveEdges, CornersAndTiesAreThoseOfPyTorch) {
   EXPECT_THAT(slopes_at("f = Abs (x)", {-1, 0, 1, -INFINITY}), ElementsAre(-1, 0, 1, -1));
   EXPECT_THAT(slopes_at(limits + "f = Clip (x, l, h)", {-2, -1, 0, 1, INFINITY}), ElementsAre(0, 0, 1, 0, 0));
   EXPECT_THAT(slopes_at(limits + "f = Clip (x, l)", {-2, -1, 0, 2}), ElementsAre(0, 0, 1, 1));
+  const std::string zero_and_six = "l = Constant <value = double {0.0}> () h = Constant <value = double {6.0}> () ";
+  EXPECT_THAT(slopes_at(zero_and_six + "f = Clip (x, l, h)", {-1, 0, 5e-324, 3, std::nextafter(6, 0), 6, 7}),
+              ElementsAre(0, 0, 1, 1, 1, 0, 0));
+  EXPECT_THAT(slopes_at(zero_and_six + "f = Clip (x, h, l)", {-1, 0, 3, 6, 7}), testing::Each(0));
+  EXPECT_THAT(slopes_at(zero_and_six + "i = Div (h, l) f = Clip (x, l, i)", {-1, 0, 1e300, INFINITY}), ElementsAre(0, 0, 1, 0));
   EXPECT_THAT(slopes_at(limits + "f = Max (x, h)", {0, 1, 2}), ElementsAre(0, 0.5, 1));
   EXPECT_THAT(slopes_at("f = LeakyRelu <alpha = 0.5> (x)", {-INFINITY, -1, 0, 1}), ElementsAre(0.5, 0.5, 0.5, 1));
   EXPECT_THAT(slopes_at("f = HardSwish (x)", {-INFINITY, -3, 0, 3, INFINITY}), ElementsAre(0, 0, 0.5, 1, 1));

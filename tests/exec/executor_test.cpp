@@ -52,6 +52,7 @@ const std::vector<FunctionCase>& function_cases() {
       {"Tanh", {kNaN, -1, 1, -0.7615942F, 0, 0.9640276F}},
       {"Elu", {kNaN, -1, kInfinity, -0.63212055F, 0, 2}},
       {"Softplus", {kNaN, 0, kInfinity, 0.3132617F, 0.6931472F, 2.126928F}},
+      {"Sign", {kNaN, -1, 1, -1, 0, 1}},
       {"Log", {kNaN, kNaN, kInfinity, kNaN, -kInfinity, 0.6931472F}},
   };
   return cases;

@@ -117,6 +117,27 @@ TEST(StepInfo, AGateIsPartOfItsStep) {
   EXPECT_EQ(steps[0].op_type, "Mul + Sigmoid + Mul");
 }
 
+/// A mask and factors per column, as derivatives have them, are one step; of rows side by side.
+TEST(StepInfo, AMaskIsPartOfItsStep) {
+  const auto model = TextModel(R"(g (float[3,5,40] x) => (float[3,5,40] y) <float six = {6.0}, float[40] n> {
+    a = Sub (six, x)
+    b = Mul (a, x)
+    c = Cast <to = 9> (b)
+    d = Cast <to = 1> (c)
+    y = Mul (d, n)
+  })")
+                         .name_nodes()
+                         .load();
+  Tensor x(DataType::float32, {3, 5, 40});
+  for (int64_t i = 0; i < x.element_count(); ++i) x.data<float>()[i] = static_cast<float>(i % 9 - 1);
+  Executor executor(model->graph(), {}), as_written(model->graph(), in_mode(Mode::as_written));
+  const auto out = executor.run({{"x", x}}), wanted = as_written.run({{"x", x}});
+  EXPECT_EQ(values_of(out[0].tensor), values_of(wanted[0].tensor));
+  const auto steps = kept(executor.plan_info().steps, StepKind::node);
+  ASSERT_EQ(steps.size(), 1U);
+  EXPECT_EQ(steps[0].op_type, "Sub + Mul + Cast + Cast + Mul");
+}
+
 /// As written: bytes of operands and of live values in the arena, counted by hand.
 TEST(StepInfo, CountsBytes) {
   const auto model = network().load();

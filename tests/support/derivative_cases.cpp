@@ -112,6 +112,7 @@ void add_products(std::vector<RowCase>& out) {
   conv("dilated", "[N, 3, 9, 9]", "[4, 3, 3, 3]", "[4]", "[N, 4, P, Q]", "dilations = [2, 3], strides = [2, 1], pads = [2, 2, 2, 2]");
   conv("groups", "[N, 6, 5, 5]", "[4, 3, 3, 3]", "[4]", "[N, 4, P, Q]", "group = 2, pads = [1, 1, 1, 1], strides = [2, 1]");
   conv("depthwise", "[N, 4, H, W]", "[8, 1, 3, 3]", "[8]", "[N, 8, P, Q]", "group = 4, pads = [1, 1, 1, 1], strides = [2, 2]");
+  conv("depthwise_free", "[N, 4, H, W]", "[4, 1, 3, 3]", "[4]", "[N, 4, P, Q]", "group = 4, pads = [1, 1, 1, 1], strides = [2, 2]");
   conv("depthwise_strided", "[N, 4, 7, 8]", "[4, 1, 3, 3]", "[4]", "[N, 4, P, Q]", "group = 4, pads = [1, 1, 1, 1], strides = [2, 2]");
   conv("depthwise_multiplied", "[N, 4, 7, 8]", "[8, 1, 3, 2]", "[8]", "[N, 8, P, Q]", "group = 4, pads = [1, 0, 0, 1], strides = [2, 1]");
   conv("depthwise_dilated", "[N, 4, H, W]", "[4, 1, 2, 3]", "[4]", "[N, 4, P, Q]", "group = 4, pads = [1, 2, 0, 1], dilations = [2, 2]");

@@ -95,7 +95,12 @@ class Fuser {
       if (is_matrix_product(node_at(*node))) grow({*node}, &Fuser::follows_elementwise);
     }
     for (const NodeId node : nodes_) {
-      if (free_.has(node) && is_elementwise(facts_, node_at(node))) grow({node}, &Fuser::follows_elementwise);
+      if (!free_.has(node)) continue;
+      if (is_elementwise(facts_, node_at(node))) {
+        grow({node}, &Fuser::follows_elementwise);
+      } else if (const NodeId next = truth_after(node, node_at(node).input(0)); next != NodeId::none) {
+        grow({node, next}, &Fuser::follows_elementwise);
+      }
     }
     for (const NodeId node : nodes_) {
       if (free_.has(node)) chains_.push_back({node});
@@ -127,7 +132,7 @@ class Fuser {
       const NodeId next = free_.only_reader(through);
       if (next != NodeId::none && keeps(next, anchor, through) && (this->*follows)(chain, next, through)) {
         take(chain, next);
-      } else if (!take_gate(chain, through) && !take_gelu(chain, through)) {
+      } else if (!take_truth(chain, next, through) && !take_gate(chain, through) && !take_gelu(chain, through)) {
         break;
       }
     }
@@ -173,6 +178,22 @@ class Fuser {
     if (!stage || (is_applied_by_library && !is_gate_applied_by_convolution(*stage))) return false;
     take(chain, gate);
     take(chain, product);
+    return true;
+  }
+
+  /// The second of two Casts that tell whether numbers are not 0, of which `node` is the first; or none.
+  [[nodiscard]] NodeId truth_after(NodeId node, ValueId through) const {
+    const NodeId next = free_.only_reader(node_at(node).output(0));
+    return next != NodeId::none && truth_stage_of(facts_, node_at(node), node_at(next), through) ? next : NodeId::none;
+  }
+
+  bool take_truth(std::vector<NodeId>& chain, NodeId node, ValueId through) {
+    const ProgramNode& anchor = node_at(chain.front());
+    if (node == NodeId::none || is_convolution(anchor) || is_concat(anchor) || is_matrix_product(anchor)) return false;
+    const NodeId next = truth_after(node, through);
+    if (next == NodeId::none || !keeps(node, chain.front(), through) || !keeps(next, chain.front(), through)) return false;
+    take(chain, node);
+    take(chain, next);
     return true;
   }
 

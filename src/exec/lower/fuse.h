@@ -48,6 +48,9 @@ struct ChannelAffine {
 /// x · f(x) as one function of x = `through`, from `gate`, which is f, and `product`; or nothing.
 [[nodiscard]] std::optional<Stage> gated_stage_of(const ValueFacts& facts, const ProgramNode& gate, const ProgramNode& product,
                                                   ValueId through);
+/// 1 where x = `through` is not 0, else 0: a Cast to bool and one back, as masks are written; or nothing.
+[[nodiscard]] std::optional<Stage> truth_stage_of(const ValueFacts& facts, const ProgramNode& first, const ProgramNode& second,
+                                                  ValueId through);
 /// Consecutive nodes of a group as stages over `through`, or nothing.
 [[nodiscard]] std::optional<std::vector<Stage>> stages_of(const ValueFacts& facts, std::span<const ProgramNode* const> nodes,
                                                           ValueId through);

@@ -17,7 +17,9 @@ namespace relayout::exec {
 namespace {
 
 /// The input that has the result's dims and over which the node can be read as stages; preferably one that may be overwritten.
-ValueId through_input(Lowering& lowering, const ProgramNode& node) {
+ValueId through_input(Lowering& lowering, const Group& group) {
+  const ProgramNode& node = group.anchor();
+  if (group.nodes.size() > 1 && truth_stage_of(lowering.facts, node, *group.nodes[1], node.input(0))) return node.input(0);
   ValueId best = ValueId::none;
   for (const ValueId input : node.inputs) {
     if (!lowering.facts.is_float_tensor(input) || lowering.constant(input) != nullptr) continue;
@@ -114,7 +116,7 @@ bool lower_narrow(Lowering& lowering, const Group& group) {
 }  // namespace
 
 bool lower_elementwise(Lowering& lowering, const Group& group) {
-  const ValueId anchor_input = through_input(lowering, group.anchor());
+  const ValueId anchor_input = through_input(lowering, group);
   if (anchor_input == ValueId::none) return lower_narrow(lowering, group);
   const auto read = stages_of(lowering.facts, group.nodes, anchor_input);
   if (!read) return false;

@@ -130,7 +130,7 @@ constexpr PairFunction kPairFunctions[] = {
     {"Sum", BinaryFunction::add},           {"PRelu", BinaryFunction::slope_below, false, true},
 };
 
-constexpr std::string_view kPower = "Pow", kChannelAffine = "BatchNormalization";
+constexpr std::string_view kPower = "Pow", kChannelAffine = "BatchNormalization", kCast = "Cast";
 
 /// The entry of an operator, or null.
 template <class Entry, std::size_t kCount>
@@ -278,7 +278,7 @@ std::optional<ChannelAffine> channel_affine_of(const ValueFacts& facts, const Pr
 
 bool may_be_stages(std::string_view op_type) {
   return find_in(kPlainFunctions, op_type) != nullptr || find_in(kReadFunctions, op_type) != nullptr ||
-         find_in(kPairFunctions, op_type) != nullptr || op_type == kPower || op_type == kChannelAffine;
+         find_in(kPairFunctions, op_type) != nullptr || op_type == kPower || op_type == kChannelAffine || op_type == kCast;
 }
 
 std::optional<Stage> unary_stage_of(const ValueFacts& facts, const ProgramNode& node) {
@@ -313,6 +313,14 @@ std::optional<Stage> gated_stage_of(const ValueFacts& facts, const ProgramNode& 
   if (stage.function != Function::hard_sigmoid) return std::nullopt;
   stage.function = Function::hard_swish;
   return stage;
+}
+
+std::optional<Stage> truth_stage_of(const ValueFacts& facts, const ProgramNode& first, const ProgramNode& second, ValueId through) {
+  const bool are_casts = first.node->op_type() == kCast && second.node->op_type() == kCast;
+  if (!are_casts || first.input(0) != through || second.input(0) != first.output(0)) return std::nullopt;
+  if (!facts.is_float_tensor(through) || !facts.is_tensor(first.output(0)) || !facts.is_float_tensor(second.output(0))) return std::nullopt;
+  if (facts.info(first.output(0)).type != DataType::boolean) return std::nullopt;
+  return function(Function::is_nonzero);
 }
 
 namespace {
@@ -358,9 +366,10 @@ std::optional<std::vector<Stage>> stages_of(const ValueFacts& facts, std::span<c
   std::vector<Stage> out;
   std::vector<ValueId> arguments;  // of the stages, where they are values of the program
   for (std::size_t i = 0; i < nodes.size(); ++i) {
-    const auto gated = i + 1 < nodes.size() ? gated_stage_of(facts, *nodes[i], *nodes[i + 1], through) : std::nullopt;
-    if (gated) {
-      out.push_back(*gated);
+    auto pair = i + 1 < nodes.size() ? gated_stage_of(facts, *nodes[i], *nodes[i + 1], through) : std::nullopt;
+    if (!pair && i + 1 < nodes.size()) pair = truth_stage_of(facts, *nodes[i], *nodes[i + 1], through);
+    if (pair) {
+      out.push_back(*pair);
       ++i;
     } else {
       const auto stages = stages_of(facts, *nodes[i], through);

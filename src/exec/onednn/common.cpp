@@ -50,6 +50,7 @@ dnnl::algorithm algorithm_of(Function function) {
     case Function::ceil:
     case Function::reciprocal:
     case Function::negate:
+    case Function::is_nonzero:
     case Function::sine:
     case Function::cosine:
     case Function::softsign:
