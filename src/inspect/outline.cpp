@@ -8,6 +8,7 @@
 
 #include "base/numbers.h"
 #include "base/positions.h"
+#include "inspect/model_macs.h"
 #include "model/node.h"
 #include "model/tensor_data.h"
 #include "model/walk.h"
