@@ -131,6 +131,8 @@ void pair_graphs(Sides& sides, const Graph& a, const Call* call_a, const Graph& 
 [[nodiscard]] bool makes_same_outputs(const Node& a, const Node& b);
 /// constants.cpp: compares two constants; `leaf` is the initializer of the second model that holds its constant, if any.
 void compare_tensors(Sides& sides, const Claim& claim, Look& look, const Value* leaf);
+/// The second model reads the claim's value where the first one reads `wanted`; also tells how far apart two constants are.
+[[nodiscard]] Issue issue_of_other_constant(Sides& sides, const Claim& claim, Ref wanted);
 /// reshapes.cpp: whether an element of a Reshape's request is the dim that its operand has in this place.
 [[nodiscard]] bool requests_own_dim(Side& side, Shapes& shapes, Ref reshaped, std::size_t place);
 /// identities.cpp: the operand that a node passes on as it is, if it does.

@@ -48,8 +48,8 @@ bool is_never_rounded(const Unexplained& entry, const Graph& b) {
 /// Whether a constant alone differs by more than rounding, and its nodes stay within their floors over all samples.
 bool is_hidden(const UnexplainedCheck& check, const Entries& entries, const Graph& b) {
   const Unexplained& entry = entries[check.entry];
-  return check.outcome == Outcome::same && check.alone && check.effect != Effect::expected && is_constant(entry) && entry.values > 0 &&
-         (entry.largest > rules::kRoundedConstantDifference || is_never_rounded(entry, b));
+  return check.outcome == Outcome::same && check.alone && check.effect != Effect::expected && is_constant(entry) &&
+         (entry.values > 0 || entry.largest > 0) && (entry.largest > rules::kRoundedConstantDifference || is_never_rounded(entry, b));
 }
 
 std::string unreached(const UnexplainedCheck& check, const Entries& entries) {
