@@ -1186,6 +1186,25 @@ INSTANTIATE_TEST_SUITE_P(TiesOfQuantizedWeights, TheSame,
 INSTANTIATE_TEST_SUITE_P(TiesOfQuantizedWeights, NotTheSame,
                          ::testing::Values(Doubted{"a scale further off", kBest, best_of_quantized("0.1"), best_of_quantized("0.101")}));
 
+/// A constant just above the largest number that is subtracted from it.
+Doubted headroom_pair(const std::string& what, const std::string& body, const std::string& constant, const std::string& other) {
+  return {what, kRows, number("k", constant) + body, number("k", other) + body};
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Headroom, NotTheSame,
+    ::testing::Values(headroom_pair("over a Sigmoid", "s = Sigmoid(x)\n a = Sub(k, s)\n y = Log(a)", "1.0", "1.0000001"),
+                      headroom_pair("over a Softmax, in a sum", "s = Softmax(x)\n n = Neg(s)\n a = Add(n, k)\n y = Reciprocal(a)", "1.0",
+                                    "1.0000001"),
+                      headroom_pair("over a Cos, in a quotient", "s = Cos(x)\n a = Sub(k, s)\n y = Div(s, a)", "1.0", "1.0000001")));
+
+INSTANTIATE_TEST_SUITE_P(
+    Headroom, TheSame,
+    ::testing::Values(headroom_pair("without an edge", "s = Sigmoid(x)\n a = Sub(k, s)\n y = Tanh(a)", "1.0", "1.0000001"),
+                      headroom_pair("far from the edge", "s = Sigmoid(x)\n a = Sub(k, s)\n y = Log(a)", "2.0", "2.0000002"),
+                      Doubted{"in another order", kRows, number("k", "1.0000001") + "s = Sigmoid(x)\n a = Sub(k, s)\n y = Log(a)",
+                              number("k", "1.0000001") + "s = Sigmoid(x)\n n = Neg(s)\n a = Add(n, k)\n y = Log(a)"}));
+
 /// Two tables that both models hold: which of them a node reads is told by the files alone.
 Doubted table_pair(const std::string& what, const std::string& interface, const std::string& body, const std::string& other) {
   std::string first = "0", second = "0";
