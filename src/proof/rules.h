@@ -59,6 +59,12 @@ using Found = std::optional<Look>;
 /// Applies examine_formula() or examine_booleans() to nodes of one operator with different or reordered operands.
 [[nodiscard]] Found examine_reordered(Sides& sides, const Claim& claim);
 
+// scaled_values.cpp
+/// One value, or parts of one table, times constants of the same product, more of them in one model.
+[[nodiscard]] Found examine_merged_factors(Sides& sides, const Claim& claim);
+/// The same where both have as many.
+[[nodiscard]] Found examine_spread_factors(Sides& sides, const Claim& claim);
+
 // selections.cpp
 /// The same part of a value along one axis, selected by different operators.
 [[nodiscard]] Found examine_selection(Sides& sides, const Claim& claim);

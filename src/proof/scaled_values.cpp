@@ -1,0 +1,218 @@
+// Decides whether two values are one value, or parts of one table, times constants whose products are the same, however these are spread.
+
+#include <cmath>
+
+#include "base/interrupt.h"
+#include "base/positions.h"
+#include "ops/constants.h"
+#include "ops/op.h"
+#include "proof/attributes.h"
+#include "proof/claim.h"
+#include "proof/rules.h"
+#include "proof/side.h"
+#include "proof/sides.h"
+#include "proof/tensors.h"
+#include "relayout/graph.h"
+#include "relayout/proof.h"
+#include "relayout/types.h"
+
+namespace relayout::proof {
+namespace {
+
+/// Limits of the constants that are multiplied.
+constexpr int64_t kMostFactors = int64_t{1} << 20;
+constexpr std::size_t kMostScalings = 16;
+
+/// An array of factors, as the product of constants has it.
+struct Factors {
+  Dims dims;
+  std::vector<double> numbers{1};
+};
+
+std::optional<Dims> broadcast(const Dims& a, const Dims& b) {
+  Dims out(std::max(a.size(), b.size()), 1);
+  for (std::size_t i = 1; i <= out.size(); ++i) {
+    const int64_t one = i <= a.size() ? a[a.size() - i] : 1, other = i <= b.size() ? b[b.size() - i] : 1;
+    if (one != other && one != 1 && other != 1) return std::nullopt;
+    out[out.size() - i] = one == 1 ? other : one;
+  }
+  return element_count(out) <= kMostFactors ? std::optional(out) : std::nullopt;
+}
+
+/// The place of an element of `whole` in an array that is broadcast to it.
+std::size_t place_in(const Dims& dims, const Dims& whole, std::size_t position) {
+  std::size_t out = 0, stride = 1;
+  for (std::size_t i = 1; i <= whole.size(); ++i) {
+    const std::size_t dim = as_size(whole[whole.size() - i]), at = position % dim;
+    position /= dim;
+    if (i > dims.size()) continue;
+    const std::size_t own = as_size(dims[dims.size() - i]);
+    out += own == 1 ? 0 : at * stride;
+    stride *= own;
+  }
+  return out;
+}
+
+bool multiply(Factors& factors, const Constant& by, bool divides) {
+  const auto dims = element_count(by.dims) <= kMostFactors ? broadcast(factors.dims, by.dims) : std::nullopt;
+  if (!dims) return false;
+  const std::vector<double> numbers = to_doubles(by.load());
+  Factors out{*dims, std::vector<double>(as_size(element_count(*dims)))};
+  for (std::size_t i = 0; i < out.numbers.size(); ++i) {
+    const double number = numbers[place_in(by.dims, *dims, i)], factor = factors.numbers[place_in(factors.dims, *dims, i)];
+    out.numbers[i] = divides ? factor / number : factor * number;
+  }
+  factors = std::move(out);
+  return true;
+}
+
+/// A value as the product of constants and of another value.
+struct Scaled {
+  Ref value;
+  std::size_t products = 0;
+  std::vector<const Node*> nodes;
+  std::vector<Ref> constants;
+  std::vector<bool> are_divisors;  ///< of the constants
+};
+
+Scaled read_scaled(Side& side, Ref output) {
+  Scaled out{output, 0, {}, {}, {}};
+  while (out.value && out.value.value->producer() != nullptr && out.nodes.size() < kMostScalings) {
+    const Node& node = *out.value.value->producer();
+    const Arithmetic arithmetic = arithmetic_of(node);
+    const bool divides = arithmetic == Arithmetic::divide, negates = arithmetic == Arithmetic::negate;
+    if ((!divides && !negates && arithmetic != Arithmetic::multiply) || node.opset() < 7) break;
+    if (std::ranges::find(node.inputs(), nullptr) != node.inputs().end() || node.inputs().size() != (negates ? 1 : 2)) break;
+    const bool is_second = divides || negates || side.constant(side.operand(out.value, 1)).has_value();
+    if (!negates) {
+      const Ref factor = side.operand(out.value, is_second ? 1 : 0);
+      const auto constant = factor ? side.constant(factor) : std::nullopt;
+      if (!constant || !is_real(constant->type)) break;
+      ++out.products;
+      out.constants.push_back(factor);
+      out.are_divisors.push_back(divides);
+    }
+    out.nodes.push_back(&node);
+    out.value = side.operand(out.value, is_second ? 0 : 1);
+  }
+  return out;
+}
+
+/// The product of all constants; nothing if they are too large.
+std::optional<Factors> product_of(Side& side, const Scaled& scaled) {
+  const bool is_negative = (scaled.nodes.size() - scaled.products) % 2 != 0;
+  Factors out{{}, {is_negative ? -1.0 : 1.0}};
+  for (std::size_t i = 0; i < scaled.constants.size(); ++i) {
+    if (!multiply(out, *side.constant(scaled.constants[i]), scaled.are_divisors[i])) return std::nullopt;
+  }
+  return out;
+}
+
+/// Whether two numbers are equal up to `halves` of a unit in the last place; none: exactly.
+bool are_near(double a, double b, std::size_t halves, DataType type) {
+  constexpr double kMargin = 1.01;  // of the products in double
+  return std::isfinite(a) && std::isfinite(b) &&
+         std::abs(a - b) <= kMargin * static_cast<double>(halves) / 2 * (halves == 0 ? 0 : ulp(b, type));
+}
+
+/// How many roundings make one product of constants of the other: none where both have as many.
+std::size_t halves_of(std::size_t products_a, std::size_t products_b) {
+  return products_a == products_b ? 0 : products_a + products_b - 1;
+}
+
+Look one_of_both(const Claim& claim, const Scaled& a, const Scaled& b, Ref upstream_a, Ref upstream_b) {
+  Look look;
+  look.account(a, b);
+  look.rewritten.push_back(claim.b.value->producer());
+  look.claims.push_back({upstream_a, upstream_b, {}, {}, {}, {}, claim.b.value->producer()});
+  return look;
+}
+
+/// The table of a Gather, if it is a constant.
+std::optional<Constant> table_of(Side& side, Ref output) {
+  const Node* const node = output.value->producer();
+  if (node == nullptr || !node->is("Gather") || !side.operand(output, 0)) return std::nullopt;
+  auto table = side.constant(side.operand(output, 0));
+  return table && is_real(table->type) && table->dims.size() > 1 && table->data.byte_size() > 0 ? std::move(table) : std::nullopt;
+}
+
+/// Whether factors are one for all elements of a Gather's result, or one for each place along the last axis of its table.
+bool fit_rows(const Factors& factors, const Dims& table, int64_t axis) {
+  const auto last = static_cast<int64_t>(table.size()) - 1;
+  return factors.dims.size() <= 1 && (factors.numbers.size() == 1 || (axis != last && factors.dims[0] == table.back()));
+}
+
+/// Whether each element of one table times its factor is that of the other.
+bool are_one_table(const Constant& a, const Factors& by_a, const Constant& b, const Factors& by_b, std::size_t halves) {
+  const int64_t rows = a.dims[0], step = rows_per_piece(a.data), row = a.data.byte_size() / rows;
+  const std::size_t width = as_size(a.dims.back());
+  std::vector<std::byte> piece_a(as_size(row * step)), piece_b(piece_a.size());
+  std::vector<double> numbers_a(piece_a.size() / memory_size(a.type)), numbers_b(numbers_a.size());
+  for (int64_t begin = 0; begin < rows; begin += step) {
+    check_interrupt();
+    const int64_t count = std::min(step, rows - begin);
+    const std::size_t bytes = as_size(row * count), elements = bytes / memory_size(a.type);
+    a.data.read_rows(begin, count, {piece_a.data(), bytes});
+    b.data.read_rows(begin, count, {piece_b.data(), bytes});
+    to_doubles(a.type, piece_a.data(), elements, numbers_a.data());
+    to_doubles(b.type, piece_b.data(), elements, numbers_b.data());
+    for (std::size_t i = 0; i < elements; ++i) {
+      const auto factor = [&](const Factors& by) { return by.numbers[by.numbers.size() == 1 ? 0 : i % width]; };
+      if (!are_near(numbers_a[i] * factor(by_a), numbers_b[i] * factor(by_b), halves, a.type)) return false;
+    }
+  }
+  return true;
+}
+
+Found examine_tables(Sides& sides, const Claim& claim, Scaled a, const Factors& by_a, Scaled b, const Factors& by_b) {
+  const auto table_a = table_of(sides.a, a.value), table_b = table_of(sides.b, b.value);
+  if (!table_a || !table_b || table_a->type != table_b->type || table_a->dims != table_b->dims) return std::nullopt;
+  const Node &node_a = *a.value.value->producer(), &node_b = *b.value.value->producer();
+  const AttributeReader attributes_a(node_a, a.value.call), attributes_b(node_b, b.value.call);
+  const int64_t rank = std::ssize(table_a->dims), axis_a = attributes_a.integer("axis", 0), axis_b = attributes_b.integer("axis", 0);
+  const int64_t axis = axis_a < 0 ? axis_a + rank : axis_a;
+  if (attributes_a.is_open() || attributes_b.is_open() || axis != (axis_b < 0 ? axis_b + rank : axis_b)) return std::nullopt;
+  if (!fit_rows(by_a, table_a->dims, axis) || !fit_rows(by_b, table_b->dims, axis)) return std::nullopt;
+  if (!are_one_table(*table_a, by_a, *table_b, by_b, halves_of(a.products + 1, b.products + 1))) return std::nullopt;
+  const Ref indices_a = sides.a.operand(a.value, 1), indices_b = sides.b.operand(b.value, 1);
+  if (!indices_a || !indices_b) return std::nullopt;
+  const auto add = [](Scaled& scaled, Side& side) {
+    scaled.nodes.push_back(scaled.value.value->producer());
+    scaled.constants.push_back(side.operand(scaled.value, 0));
+  };
+  add(a, sides.a);
+  add(b, sides.b);
+  return one_of_both(claim, a, b, indices_a, indices_b);
+}
+
+Found examine_factors(Sides& sides, const Claim& claim, bool as_many) {
+  if (claim.b.value->producer() == nullptr || claim.a.value->producer() == nullptr) return std::nullopt;
+  const Scaled a = read_scaled(sides.a, claim.a), b = read_scaled(sides.b, claim.b);
+  // One constant alone has no other to be merged with.
+  const bool may_be_merged = a.nodes.size() != b.nodes.size() || (as_many && a.nodes.size() > 1);
+  if (!a.value || !b.value || !may_be_merged || !sides.have_one_type(claim.a, claim.b)) return std::nullopt;
+  const bool is_table = table_of(sides.a, a.value) && table_of(sides.b, b.value);
+  if (!is_table && (a.nodes.empty() || b.nodes.empty())) return std::nullopt;
+  const auto by_a = product_of(sides.a, a), by_b = by_a ? product_of(sides.b, b) : std::nullopt;
+  if (!by_a || !by_b) return std::nullopt;
+  if (Found found = is_table ? examine_tables(sides, claim, a, *by_a, b, *by_b) : std::nullopt) return found;
+  if (a.nodes.empty() || b.nodes.empty() || by_a->dims != by_b->dims) return std::nullopt;
+  const std::size_t halves = halves_of(a.products, b.products);
+  const DataType type = sides.b.type_of(claim.b);
+  for (std::size_t i = 0; i < by_a->numbers.size(); ++i) {
+    if (!are_near(by_a->numbers[i], by_b->numbers[i], halves, type)) return std::nullopt;
+  }
+  return one_of_both(claim, a, b, a.value, b.value);
+}
+
+}  // namespace
+
+Found examine_merged_factors(Sides& sides, const Claim& claim) {
+  return examine_factors(sides, claim, false);
+}
+
+Found examine_spread_factors(Sides& sides, const Claim& claim) {
+  return examine_factors(sides, claim, true);
+}
+
+}  // namespace relayout::proof
