@@ -133,13 +133,14 @@ std::optional<Constant> table_of(Side& side, Ref output) {
   const Node* const node = output.value->producer();
   if (node == nullptr || !node->is("Gather") || !side.operand(output, 0)) return std::nullopt;
   auto table = side.constant(side.operand(output, 0));
-  return table && is_real(table->type) && table->dims.size() > 1 && table->data.byte_size() > 0 ? std::move(table) : std::nullopt;
+  return table && is_real(table->type) && !table->dims.empty() && table->data.byte_size() > 0 ? std::move(table) : std::nullopt;
 }
 
-/// Whether factors are one for all elements of a Gather's result, or one for each place along the last axis of its table.
+/// Whether factors add no dims, and are one for all elements of a Gather's result, or one for each place along the last axis of its table.
 bool fit_rows(const Factors& factors, const Dims& table, int64_t axis) {
   const auto last = static_cast<int64_t>(table.size()) - 1;
-  return factors.dims.size() <= 1 && (factors.numbers.size() == 1 || (axis != last && factors.dims[0] == table.back()));
+  return factors.dims.size() <= std::min<std::size_t>(table.size() - 1, 1) &&
+         (factors.numbers.size() == 1 || (axis != last && factors.dims[0] == table.back()));
 }
 
 /// Whether each element of one table times its factor is that of the other.

@@ -1219,6 +1219,27 @@ Doubted table_pair(const std::string& what, const std::string& interface, const 
   return {what, interface, tables + body, tables + other};
 }
 
+/// A table that holds the factor of what is gathered from it, in all rows or in all but one.
+Doubted scaled_table(const std::string& what, double factor, double other, const std::string& rows = "t") {
+  std::string plain = "1", scaled = std::to_string(factor);
+  for (int i = 1; i < 64; ++i) {
+    const int number = i % 7 + 1;
+    plain += ", " + std::to_string(number);
+    scaled += ", " + std::to_string(number * (i == 60 ? other : factor));
+  }
+  const std::string cast = rows == "t" ? "" : "c = Cast<to = 1>(t)\n";
+  return {what, "(int64[N] i) => (float[N] y) ",
+          "<" + std::string(rows == "t" ? "float" : "double") + "[64] t = {" + plain + "}> {" + cast + number("k", std::to_string(factor)) +
+              "g = Gather(" + rows + ", i)\n y = Mul(g, k)",
+          "<" + std::string(rows == "t" ? "float" : "double") + "[64] t = {" + scaled + "}> {" + cast + "y = Gather(" + rows + ", i)"};
+}
+
+INSTANTIATE_TEST_SUITE_P(ScaledTables, NotTheSame,
+                         ::testing::Values(scaled_table("by a power of two", 4, 5), scaled_table("by another number", 0.3, 0.5),
+                                           scaled_table("cast from wider numbers", 0.3, 0.5, "c")));
+INSTANTIATE_TEST_SUITE_P(ScaledTables, TheSame,
+                         ::testing::Values(scaled_table("by a power of two", 4, 4), scaled_table("by another number", 0.25, 0.25)));
+
 INSTANTIATE_TEST_SUITE_P(OtherTables, NotTheSame,
                          ::testing::Values(table_pair("rows", "(int64[N] i) => (float[N] y) ", "y = Gather(u, i)", "y = Gather(v, i)"),
                                            table_pair("rows of an inner node", "(int64[N] i) => (float[N] y) ",
