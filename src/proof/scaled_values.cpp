@@ -120,18 +120,19 @@ std::size_t halves_of(std::size_t products_a, std::size_t products_b) {
   return products_a == products_b ? 0 : products_a + products_b - 1;
 }
 
-Look one_of_both(const Claim& claim, const Scaled& a, const Scaled& b, Ref upstream_a, Ref upstream_b) {
+Look one_of_both(const Claim& claim, const Scaled& a, const Scaled& b, std::span<const RefPair> upstream) {
   Look look;
   look.account(a, b);
   look.rewritten.push_back(claim.b.value->producer());
-  look.claims.push_back({upstream_a, upstream_b, {}, {}, {}, {}, claim.b.value->producer()});
+  for (const auto& [of_a, of_b] : upstream) look.claims.push_back({of_a, of_b, {}, {}, {}, {}, claim.b.value->producer()});
   return look;
 }
 
-/// The table of a Gather, if it is a constant.
+/// The table of a Gather or Slice, if it is a constant.
 std::optional<Constant> table_of(Side& side, Ref output) {
   const Node* const node = output.value->producer();
-  if (node == nullptr || !node->is("Gather") || !side.operand(output, 0)) return std::nullopt;
+  const bool takes_parts = node != nullptr && (node->is("Gather") || (node->is("Slice") && node->inputs().size() > 2));
+  if (!takes_parts || !side.operand(output, 0)) return std::nullopt;
   auto table = side.constant(side.operand(output, 0));
   return table && is_real(table->type) && !table->dims.empty() && table->data.byte_size() > 0 ? std::move(table) : std::nullopt;
 }
@@ -173,17 +174,23 @@ Found examine_tables(Sides& sides, const Claim& claim, Scaled a, const Factors& 
   const int64_t rank = std::ssize(table_a->dims), axis_a = attributes_a.integer("axis", 0), axis_b = attributes_b.integer("axis", 0);
   const int64_t axis = axis_a < 0 ? axis_a + rank : axis_a;
   if (attributes_a.is_open() || attributes_b.is_open() || axis != (axis_b < 0 ? axis_b + rank : axis_b)) return std::nullopt;
+  if (!same_operator(node_a, node_b) || node_a.inputs().size() != node_b.inputs().size()) return std::nullopt;
+  if (node_a.is("Slice") && by_a.dims.size() + by_b.dims.size() > 0) return std::nullopt;
   if (!fit_rows(by_a, table_a->dims, axis) || !fit_rows(by_b, table_b->dims, axis)) return std::nullopt;
   if (!are_one_table(*table_a, by_a, *table_b, by_b, halves_of(a.products + 1, b.products + 1))) return std::nullopt;
-  const Ref indices_a = sides.a.operand(a.value, 1), indices_b = sides.b.operand(b.value, 1);
-  if (!indices_a || !indices_b) return std::nullopt;
+  std::vector<RefPair> positions;
+  for (std::size_t i = 1; i < node_a.inputs().size(); ++i) {
+    const Ref of_a = sides.a.operand(a.value, i), of_b = sides.b.operand(b.value, i);
+    if (static_cast<bool>(of_a) != static_cast<bool>(of_b)) return std::nullopt;
+    if (of_a) positions.emplace_back(of_a, of_b);
+  }
   const auto add = [](Scaled& scaled, Side& side) {
     scaled.nodes.push_back(scaled.value.value->producer());
     scaled.constants.push_back(side.operand(scaled.value, 0));
   };
   add(a, sides.a);
   add(b, sides.b);
-  return one_of_both(claim, a, b, indices_a, indices_b);
+  return one_of_both(claim, a, b, positions);
 }
 
 Found examine_factors(Sides& sides, const Claim& claim, bool as_many) {
@@ -203,7 +210,7 @@ Found examine_factors(Sides& sides, const Claim& claim, bool as_many) {
   for (std::size_t i = 0; i < by_a->numbers.size(); ++i) {
     if (!are_near(by_a->numbers[i], by_b->numbers[i], halves, type)) return std::nullopt;
   }
-  return one_of_both(claim, a, b, a.value, b.value);
+  return one_of_both(claim, a, b, std::array{RefPair(a.value, b.value)});
 }
 
 }  // namespace

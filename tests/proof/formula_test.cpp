@@ -141,6 +141,9 @@ TEST(ProofOfFormulas, ATableThatHoldsTheFactorOfWhatIsGathered) {
   EXPECT_TRUE(prove(apart, model("y = Gather (scaled, i)")).proved);
   EXPECT_TRUE(prove(model("y = Gather (scaled, i)"), apart).proved);
   EXPECT_TRUE(prove(model("a = Gather (table, i) y = Mul (columns, a)"), model("y = Gather (by_column, i)")).proved);
+  const std::string start = "z = Constant <value_ints = [0]> () ";
+  EXPECT_TRUE(prove(model(start + "a = Slice (table, z, i) y = Mul (a, factor)"), model(start + "y = Slice (scaled, z, i)")).proved);
+  EXPECT_FALSE(prove(model(start + "a = Slice (table, z, i) y = Mul (a, factor)"), model(start + "y = Slice (scaled, i, z)")).proved);
   EXPECT_FALSE(prove(apart, model("y = Gather (scaled, i)", 131)).proved) << "one row";
   EXPECT_FALSE(prove(apart, model("y = Gather (by_column, i)")).proved);
 }

@@ -55,7 +55,7 @@ bool is_table(const Value& constant, int depth = 0) {
                                    const Value *const made = node.output(0), *const indices = node.input(1);
                                    if (made == nullptr) return false;
                                    if (Constants().is_constant(*made)) return is_table(*made, depth + 1);
-                                   return use.index == 0 && has_trait(node, Trait::indexes) && indices != nullptr;
+                                   return use.index == 0 && indices != nullptr && (has_trait(node, Trait::indexes) || node.is("Slice"));
                                  });
 }
 bool is_table(const Unexplained& entry, const Graph& b) {
