@@ -13,7 +13,7 @@
 #include "proof/sides.h"
 #include "proof/tensors.h"
 #include "relayout/graph.h"
-#include "relayout/proof.h"
+#include "relayout/tensor.h"
 #include "relayout/types.h"
 
 namespace relayout::proof {
@@ -66,53 +66,61 @@ bool multiply(Factors& factors, const Constant& by, bool divides) {
   return true;
 }
 
-/// A value as the product of constants and of another value.
-struct Scaled {
-  Ref value;
-  std::size_t products = 0;
-  std::vector<const Node*> nodes;
-  std::vector<Ref> constants;
-  std::vector<bool> are_divisors;  ///< of the constants
+/// One node of a row: the arithmetic, and the constant unless it negates.
+struct Operation {
+  Arithmetic arithmetic = Arithmetic::none;
+  Ref constant;
+  bool is_first = false;  ///< the constant is the node's first operand
 };
 
-Scaled read_scaled(Side& side, Ref output) {
-  Scaled out{output, 0, {}, {}, {}};
+/// A value as constants multiplied with, or added to, another value.
+struct Scaled {
+  Ref value;
+  std::vector<Operation> operations;  ///< from the last to the first
+  std::vector<const Node*> nodes;
+  std::vector<Ref> constants;
+};
+
+Scaled read_scaled(Side& side, Ref output, bool with_sums) {
+  Scaled out{output, {}, {}, {}};
   while (out.value && out.value.value->producer() != nullptr && out.nodes.size() < kMostScalings) {
     const Node& node = *out.value.value->producer();
     const Arithmetic arithmetic = arithmetic_of(node);
     const bool divides = arithmetic == Arithmetic::divide, negates = arithmetic == Arithmetic::negate;
-    if ((!divides && !negates && arithmetic != Arithmetic::multiply) || node.opset() < 7) break;
+    const bool adds = arithmetic == Arithmetic::add || arithmetic == Arithmetic::subtract;
+    if ((!divides && !negates && arithmetic != Arithmetic::multiply && !(adds && with_sums)) || node.opset() < 7) break;
     if (std::ranges::find(node.inputs(), nullptr) != node.inputs().end() || node.inputs().size() != (negates ? 1 : 2)) break;
-    const bool is_second = divides || negates || side.constant(side.operand(out.value, 1)).has_value();
+    const bool is_first = !divides && !negates && !side.constant(side.operand(out.value, 1)).has_value();
+    Operation operation{arithmetic, {}, is_first};
     if (!negates) {
-      const Ref factor = side.operand(out.value, is_second ? 1 : 0);
-      const auto constant = factor ? side.constant(factor) : std::nullopt;
+      operation.constant = side.operand(out.value, is_first ? 0 : 1);
+      const auto constant = operation.constant ? side.constant(operation.constant) : std::nullopt;
       if (!constant || !is_real(constant->type)) break;
-      ++out.products;
-      out.constants.push_back(factor);
-      out.are_divisors.push_back(divides);
+      out.constants.push_back(operation.constant);
     }
+    out.operations.push_back(operation);
     out.nodes.push_back(&node);
-    out.value = side.operand(out.value, is_second ? 0 : 1);
+    out.value = side.operand(out.value, is_first ? 1 : 0);
   }
   return out;
 }
 
 /// The product of all constants; nothing if they are too large.
 std::optional<Factors> product_of(Side& side, const Scaled& scaled) {
-  const bool is_negative = (scaled.nodes.size() - scaled.products) % 2 != 0;
+  const bool is_negative = (scaled.nodes.size() - scaled.constants.size()) % 2 != 0;
   Factors out{{}, {is_negative ? -1.0 : 1.0}};
-  for (std::size_t i = 0; i < scaled.constants.size(); ++i) {
-    if (!multiply(out, *side.constant(scaled.constants[i]), scaled.are_divisors[i])) return std::nullopt;
+  for (const Operation& operation : scaled.operations) {
+    const bool divides = operation.arithmetic == Arithmetic::divide;
+    if (operation.constant && !multiply(out, *side.constant(operation.constant), divides)) return std::nullopt;
   }
   return out;
 }
 
-/// Whether two numbers are equal up to `halves` of a unit in the last place; none: exactly.
-bool are_near(double a, double b, std::size_t halves, DataType type) {
+/// Whether two numbers are equal up to `halves` of a unit in the last place of a number of this size; none: exactly.
+bool are_near(double a, double b, double size, std::size_t halves, DataType type) {
   constexpr double kMargin = 1.01;  // of the products in double
   return std::isfinite(a) && std::isfinite(b) &&
-         std::abs(a - b) <= kMargin * static_cast<double>(halves) / 2 * (halves == 0 ? 0 : ulp(b, type));
+         std::abs(a - b) <= kMargin * static_cast<double>(halves) / 2 * (halves == 0 ? 0 : ulp(size, type));
 }
 
 /// How many roundings make one product of constants of the other: none where both have as many.
@@ -137,17 +145,56 @@ std::optional<Constant> table_of(Side& side, Ref output) {
   return table && is_real(table->type) && !table->dims.empty() && table->data.byte_size() > 0 ? std::move(table) : std::nullopt;
 }
 
-/// Whether factors add no dims, and are one for all elements of a Gather's result, or one for each place along the last axis of its table.
-bool fit_rows(const Factors& factors, const Dims& table, int64_t axis) {
-  const auto last = static_cast<int64_t>(table.size()) - 1;
-  return factors.dims.size() <= std::min<std::size_t>(table.size() - 1, 1) &&
-         (factors.numbers.size() == 1 || (axis != last && factors.dims[0] == table.back()));
-}
+/// The operations on what is taken from a table, as operations on the table.
+class TableSteps {
+ public:
+  /// `axis`: along which parts are taken; the last one stands for any.
+  [[nodiscard]] static std::optional<TableSteps> read(Side& side, const Scaled& scaled, const Dims& table, int64_t axis) {
+    TableSteps out;
+    const bool may_be_row = axis + 1 != std::ssize(table);
+    for (auto at = scaled.operations.rbegin(); at != scaled.operations.rend(); ++at) {
+      Step& step = out.steps_.emplace_back(Step{at->arithmetic, at->is_first, {}});
+      if (!at->constant) continue;
+      const Constant constant = *side.constant(at->constant);
+      // One number, or one for each place along the table's last axis; no dims are added.
+      const bool is_number = element_count(constant.dims) == 1, is_row = may_be_row && constant.dims == Dims{table.back()};
+      if (constant.dims.size() + 1 > std::min<std::size_t>(table.size(), 2) || (!is_number && !is_row)) return std::nullopt;
+      step.numbers = to_doubles(constant.load());
+    }
+    return out;
+  }
 
-/// Whether each element of one table times its factor is that of the other.
-bool are_one_table(const Constant& a, const Factors& by_a, const Constant& b, const Factors& by_b, std::size_t halves) {
+  [[nodiscard]] std::size_t count() const noexcept { return steps_.size(); }
+  /// The result, and the size of the largest term that it was summed from.
+  [[nodiscard]] std::pair<double, double> apply(double value, std::size_t column) const {
+    double size = std::abs(value);
+    for (const Step& step : steps_) {
+      const double number = step.numbers.empty() ? -1 : step.numbers[step.numbers.size() == 1 ? 0 : column];
+      const bool adds = step.arithmetic == Arithmetic::add || step.arithmetic == Arithmetic::subtract;
+      const double factor = step.arithmetic == Arithmetic::divide                      ? 1 / number
+                            : !adds                                                    ? number
+                            : step.arithmetic == Arithmetic::subtract && step.is_first ? -1
+                                                                                       : 1;
+      const double shift = !adds ? 0 : step.arithmetic == Arithmetic::subtract && !step.is_first ? -number : number;
+      value = factor * value + shift;
+      size = std::max(std::abs(factor) * size, std::abs(shift));
+    }
+    return {value, size};
+  }
+
+ private:
+  struct Step {
+    Arithmetic arithmetic;
+    bool is_first;
+    std::vector<double> numbers;
+  };
+  std::vector<Step> steps_;
+};
+
+/// Whether the operations make each element of one table that of the other.
+bool are_one_table(const Constant& a, const TableSteps& steps_a, const Constant& b, const TableSteps& steps_b) {
   const int64_t rows = a.dims[0], step = rows_per_piece(a.data), row = a.data.byte_size() / rows;
-  const std::size_t width = as_size(a.dims.back());
+  const std::size_t width = as_size(a.dims.back()), halves = halves_of(steps_a.count() + 1, steps_b.count() + 1);
   std::vector<std::byte> piece_a(as_size(row * step)), piece_b(piece_a.size());
   std::vector<double> numbers_a(piece_a.size() / memory_size(a.type)), numbers_b(numbers_a.size());
   for (int64_t begin = 0; begin < rows; begin += step) {
@@ -159,14 +206,15 @@ bool are_one_table(const Constant& a, const Factors& by_a, const Constant& b, co
     to_doubles(a.type, piece_a.data(), elements, numbers_a.data());
     to_doubles(b.type, piece_b.data(), elements, numbers_b.data());
     for (std::size_t i = 0; i < elements; ++i) {
-      const auto factor = [&](const Factors& by) { return by.numbers[by.numbers.size() == 1 ? 0 : i % width]; };
-      if (!are_near(numbers_a[i] * factor(by_a), numbers_b[i] * factor(by_b), halves, a.type)) return false;
+      const auto [of_a, size_a] = steps_a.apply(numbers_a[i], i % width);
+      const auto [of_b, size_b] = steps_b.apply(numbers_b[i], i % width);
+      if (!are_near(of_a, of_b, std::max(size_a, size_b), halves, a.type)) return false;
     }
   }
   return true;
 }
 
-Found examine_tables(Sides& sides, const Claim& claim, Scaled a, const Factors& by_a, Scaled b, const Factors& by_b) {
+Found examine_tables(Sides& sides, const Claim& claim, Scaled a, Scaled b) {
   const auto table_a = table_of(sides.a, a.value), table_b = table_of(sides.b, b.value);
   if (!table_a || !table_b || table_a->type != table_b->type || table_a->dims != table_b->dims) return std::nullopt;
   const Node &node_a = *a.value.value->producer(), &node_b = *b.value.value->producer();
@@ -175,9 +223,10 @@ Found examine_tables(Sides& sides, const Claim& claim, Scaled a, const Factors& 
   const int64_t axis = axis_a < 0 ? axis_a + rank : axis_a;
   if (attributes_a.is_open() || attributes_b.is_open() || axis != (axis_b < 0 ? axis_b + rank : axis_b)) return std::nullopt;
   if (!same_operator(node_a, node_b) || node_a.inputs().size() != node_b.inputs().size()) return std::nullopt;
-  if (node_a.is("Slice") && by_a.dims.size() + by_b.dims.size() > 0) return std::nullopt;
-  if (!fit_rows(by_a, table_a->dims, axis) || !fit_rows(by_b, table_b->dims, axis)) return std::nullopt;
-  if (!are_one_table(*table_a, by_a, *table_b, by_b, halves_of(a.products + 1, b.products + 1))) return std::nullopt;
+  const int64_t taken_along = node_a.is("Slice") ? rank - 1 : axis;
+  const auto steps_a = TableSteps::read(sides.a, a, table_a->dims, taken_along);
+  const auto steps_b = steps_a ? TableSteps::read(sides.b, b, table_b->dims, taken_along) : std::nullopt;
+  if (!steps_b || !are_one_table(*table_a, *steps_a, *table_b, *steps_b)) return std::nullopt;
   std::vector<RefPair> positions;
   for (std::size_t i = 1; i < node_a.inputs().size(); ++i) {
     const Ref of_a = sides.a.operand(a.value, i), of_b = sides.b.operand(b.value, i);
@@ -193,22 +242,25 @@ Found examine_tables(Sides& sides, const Claim& claim, Scaled a, const Factors& 
   return one_of_both(claim, a, b, positions);
 }
 
+/// One constant alone has no other to be merged with.
+bool may_be_merged(const Scaled& a, const Scaled& b, bool as_many) {
+  return a.value && b.value && (a.nodes.size() != b.nodes.size() || (as_many && a.nodes.size() > 1));
+}
+
 Found examine_factors(Sides& sides, const Claim& claim, bool as_many) {
   if (claim.b.value->producer() == nullptr || claim.a.value->producer() == nullptr) return std::nullopt;
-  const Scaled a = read_scaled(sides.a, claim.a), b = read_scaled(sides.b, claim.b);
-  // One constant alone has no other to be merged with.
-  const bool may_be_merged = a.nodes.size() != b.nodes.size() || (as_many && a.nodes.size() > 1);
-  if (!a.value || !b.value || !may_be_merged || !sides.have_one_type(claim.a, claim.b)) return std::nullopt;
-  const bool is_table = table_of(sides.a, a.value) && table_of(sides.b, b.value);
-  if (!is_table && (a.nodes.empty() || b.nodes.empty())) return std::nullopt;
+  Scaled a = read_scaled(sides.a, claim.a, true), b = read_scaled(sides.b, claim.b, true);
+  if (!may_be_merged(a, b, as_many) || !sides.have_one_type(claim.a, claim.b)) return std::nullopt;
+  if (Found found = examine_tables(sides, claim, std::move(a), std::move(b))) return found;
+  a = read_scaled(sides.a, claim.a, false);
+  b = read_scaled(sides.b, claim.b, false);
+  if (!may_be_merged(a, b, as_many) || a.nodes.empty() || b.nodes.empty()) return std::nullopt;
   const auto by_a = product_of(sides.a, a), by_b = by_a ? product_of(sides.b, b) : std::nullopt;
-  if (!by_a || !by_b) return std::nullopt;
-  if (Found found = is_table ? examine_tables(sides, claim, a, *by_a, b, *by_b) : std::nullopt) return found;
-  if (a.nodes.empty() || b.nodes.empty() || by_a->dims != by_b->dims) return std::nullopt;
-  const std::size_t halves = halves_of(a.products, b.products);
+  if (!by_b || by_a->dims != by_b->dims) return std::nullopt;
+  const std::size_t halves = halves_of(a.constants.size(), b.constants.size());
   const DataType type = sides.b.type_of(claim.b);
   for (std::size_t i = 0; i < by_a->numbers.size(); ++i) {
-    if (!are_near(by_a->numbers[i], by_b->numbers[i], halves, type)) return std::nullopt;
+    if (!are_near(by_a->numbers[i], by_b->numbers[i], by_b->numbers[i], halves, type)) return std::nullopt;
   }
   return one_of_both(claim, a, b, std::array{RefPair(a.value, b.value)});
 }

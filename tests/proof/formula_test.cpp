@@ -124,16 +124,22 @@ TEST(ProofOfFormulas, FactorsThatAreMergedOrSpreadDifferently) {
 TEST(ProofOfFormulas, ATableThatHoldsTheFactorOfWhatIsGathered) {
   const auto model = [](const std::string& nodes, std::size_t other = 0) {
     const Array table = stored(normal("table", {50, 4})), columns = stored(normal("columns", {4}));
-    Array twice = table, by_column = table;
+    Array twice = table, by_column = table, raised = table, lowered = table;
     for (std::size_t i = 0; i < twice.values.size(); ++i) {
       twice.values[i] = rounded(table.values[i] * number(0.3).values[0], DataType::float32);
       by_column.values[i] = rounded(table.values[i] * columns.values[i % 4], DataType::float32);
+    }
+    for (std::size_t i = 0; i < raised.values.size(); ++i) {
+      raised.values[i] = rounded(table.values[i] + columns.values[i % 4], DataType::float32);
+      lowered.values[i] = rounded(columns.values[i % 4] - table.values[i], DataType::float32);
     }
     if (other > 0) twice.values[other] *= 1.001;
     return Example("g (int64[N] i) => (float[N,4] y) { " + nodes + " }")
         .add("table", table)
         .add("scaled", twice)
         .add("by_column", by_column)
+        .add("raised", raised)
+        .add("lowered", lowered)
         .add("columns", columns)
         .add("factor", number(0.3));
   };
@@ -141,6 +147,10 @@ TEST(ProofOfFormulas, ATableThatHoldsTheFactorOfWhatIsGathered) {
   EXPECT_TRUE(prove(apart, model("y = Gather (scaled, i)")).proved);
   EXPECT_TRUE(prove(model("y = Gather (scaled, i)"), apart).proved);
   EXPECT_TRUE(prove(model("a = Gather (table, i) y = Mul (columns, a)"), model("y = Gather (by_column, i)")).proved);
+  EXPECT_TRUE(prove(model("a = Gather (table, i) y = Add (columns, a)"), model("y = Gather (raised, i)")).proved);
+  EXPECT_TRUE(prove(model("y = Gather (lowered, i)"), model("a = Gather (table, i) y = Sub (columns, a)")).proved);
+  EXPECT_FALSE(prove(model("y = Gather (lowered, i)"), model("a = Gather (table, i) y = Sub (a, columns)")).proved);
+  EXPECT_FALSE(prove(model("a = Gather (table, i) y = Add (columns, a)"), model("y = Gather (lowered, i)")).proved);
   const std::string start = "z = Constant <value_ints = [0]> () ";
   EXPECT_TRUE(prove(model(start + "a = Slice (table, z, i) y = Mul (a, factor)"), model(start + "y = Slice (scaled, z, i)")).proved);
   EXPECT_FALSE(prove(model(start + "a = Slice (table, z, i) y = Mul (a, factor)"), model(start + "y = Slice (scaled, i, z)")).proved);
