@@ -1238,7 +1238,13 @@ INSTANTIATE_TEST_SUITE_P(ScaledTables, NotTheSame,
                          ::testing::Values(scaled_table("by a power of two", 4, 5), scaled_table("by another number", 0.3, 0.5),
                                            scaled_table("cast from wider numbers", 0.3, 0.5, "c")));
 INSTANTIATE_TEST_SUITE_P(ScaledTables, TheSame,
-                         ::testing::Values(scaled_table("by a power of two", 4, 4), scaled_table("by another number", 0.25, 0.25)));
+                         ::testing::Values(Doubted{"no table but a number of parts", "(float[2, 64] x) => (float[2, 5] y) ",
+                                                   "<int64[1] k = {5}, int64[1] l = {9}> {" + integers("z", "0") + integers("o", "1") +
+                                                       "v, i = TopK(x, k)\n y = Tanh(v)",
+                                                   "<int64[1] k = {5}, int64[1] l = {9}> {" + integers("z", "0") + integers("o", "1") +
+                                                       "w, i = TopK(x, l)\n v = Slice(w, z, k, o)\n y = Tanh(v)",
+                                                   false, true},
+                                           scaled_table("by a power of two", 4, 4), scaled_table("by another number", 0.25, 0.25)));
 
 INSTANTIATE_TEST_SUITE_P(OtherTables, NotTheSame,
                          ::testing::Values(table_pair("rows", "(int64[N] i) => (float[N] y) ", "y = Gather(u, i)", "y = Gather(v, i)"),

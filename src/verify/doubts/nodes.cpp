@@ -60,7 +60,7 @@ bool is_table(const Value& constant, int depth = 0) {
 }
 bool is_table(const Unexplained& entry, const Graph& b) {
   const Value* const value = b.find(entry.name);
-  return value != nullptr && is_table(*value);
+  return is_stored(entry) && value != nullptr && is_table(*value);
 }
 
 /// Whether a constant alone differs by more than rounding, and its nodes stay within their floors over all samples. A table counts beside
