@@ -83,6 +83,14 @@ Issue issue_of_form(Sides& sides, const Claim& claim, const std::string& name) {
 
 }  // namespace
 
+Issue issue_of_other_constant(Sides& sides, const Claim& claim, Ref wanted) {
+  Issue issue = issue_of_other_value(sides, claim, *wanted.value);
+  const bool is_computed_with = kind_of_operand(claim.reader, *claim.b.value) != Unexplained::Kind::operand;
+  const auto found = is_computed_with ? sides.tensor_difference(wanted, claim.b) : std::nullopt;
+  if (found) issue.what.largest = found->largest;
+  return issue;
+}
+
 Found examine_stored(Sides& sides, const Claim& claim) {
   std::vector<const Node*> path_a, path_b;
   const Value* const leaf_a = sides.a.stored(claim.a, &path_a);
@@ -118,7 +126,7 @@ void compare_tensors(Sides& sides, const Claim& claim, Look& look, const Value* 
     const auto b = sides.b.contents(claim.b);
     look.tensors.emplace_back(leaf != nullptr ? leaf : claim.b.value, a->data.permutation() != b->data.permutation());
   } else if (is_there_under_its_name(sides, claim, leaf != nullptr ? *leaf : *claim.b.value)) {
-    look.issues.push_back(issue_of_other_value(sides, claim, *claim.a.value));
+    look.issues.push_back(issue_of_other_constant(sides, claim, claim.a));
   } else {
     // The output of a Transpose keeps the old name of the constant.
     const bool is_moved = claim.b.value->producer() != nullptr && claim.b.value->producer()->is("Transpose");

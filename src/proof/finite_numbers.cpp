@@ -221,6 +221,8 @@ class OverflowReader {
     const bool passes_on =
         traits.has(Trait::casts) || traits.has(Trait::identity) || traits.moves_input(0) || node.is("Abs") || node.is("Neg");
     if (passes_on) return of(*first);
+    if (keeps_scale(node)) return of(*first).power == 1 ? std::optional(of(*first)) : std::nullopt;
+    if (auto largest = largest_among(node)) return largest;
     if (node.is("Sqrt")) return raised(of(*first), 0.5);
     const Arithmetic arithmetic = traits.arithmetic();
     if (arithmetic == Arithmetic::multiply && first == node.input(1)) return raised(of(*first), 2);
@@ -237,6 +239,32 @@ class OverflowReader {
     const double power = std::log2(std::fabs(*number));
     out.factor += arithmetic == Arithmetic::multiply ? power : -power;
     return out;
+  }
+
+  /// Whether a result of one operand grows with it, as maxima and sums of few numbers do.
+  static bool keeps_scale(const Node& node) {
+    constexpr auto kReductions =
+        std::to_array<std::string_view>({"ReduceL1", "ReduceL2", "ReduceMax", "ReduceMean", "ReduceMin", "ReduceSum"});
+    constexpr auto kTraits = std::to_array({Trait::averages, Trait::homogeneous, Trait::pools});
+    return std::ranges::any_of(kReductions, [&](std::string_view op) { return node.is(op); }) ||
+           std::ranges::any_of(kTraits, [&](Trait trait) { return has_trait(node, trait); });
+  }
+
+  /// The result of a sum or choice all of whose varying operands have left their type upstream, or of a choice between one and constants.
+  [[nodiscard]] std::optional<Monomial> largest_among(const Node& node) {
+    const Arithmetic arithmetic = arithmetic_of(node);
+    const bool chooses = arithmetic == Arithmetic::maximum || arithmetic == Arithmetic::minimum || node.is("Where");
+    if (!chooses && arithmetic != Arithmetic::add && arithmetic != Arithmetic::subtract) return std::nullopt;
+    std::optional<Monomial> out;
+    int varying = 0;
+    for (std::size_t i = node.is("Where") ? 1 : 0; i < node.inputs().size(); ++i) {
+      if (node.input(i) == nullptr || constants_.is_constant(*node.input(i))) continue;
+      const Monomial one = of(*node.input(i));
+      if (one.power != 1 || one.beyond == nullptr) return std::nullopt;
+      if (!out || one.factor > out->factor) out = one;
+      ++varying;
+    }
+    return chooses || varying > 1 ? out : std::nullopt;
   }
 
   /// The result of a linear operator whose small weights undo a factor upstream.

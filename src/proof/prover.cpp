@@ -176,8 +176,7 @@ void Prover::settle(Claim claim) {
   Look second = is_known ? Look() : examine(sides_, renamed);
   if (!second.issues.empty()) return accept(std::move(look));
   claimed_.emplace(renamed.a, renamed.b);
-  const Ref wanted = plain ? claim.a : claim.origin_a;
-  second.issues.push_back(issue_of_other_value(sides_, renamed, *wanted.value));
+  second.issues.push_back(issue_of_other_constant(sides_, renamed, plain ? claim.a : claim.origin_a));
   accept(std::move(second));
 }
 

@@ -55,6 +55,7 @@ constexpr auto kRules = std::to_array<Rule>({
     {"constant", For::all, examine_stored, false},
     {"input", For::all, examine_inputs, false},
     {"order of operands", For::same, examine_reordered},
+    {"factors", For::all, examine_merged_factors},
     {"fold", For::same, examine_linear},
     {"nodes in a row", For::all, examine_rows},
     {"integers again", For::all, examine_requantized},
@@ -86,6 +87,7 @@ constexpr auto kRules = std::to_array<Rule>({
     {"limits", For::spelled, examine_limits},
     {"chosen integers", For::spelled, examine_selected},
     {"reshape", For::spelled, examine_reshaped},
+    {"factors", For::spelled, examine_spread_factors},
     {"formula", For::spelled, examine_formula},
 });
 

@@ -59,6 +59,12 @@ using Found = std::optional<Look>;
 /// Applies examine_formula() or examine_booleans() to nodes of one operator with different or reordered operands.
 [[nodiscard]] Found examine_reordered(Sides& sides, const Claim& claim);
 
+// scaled_values.cpp
+/// One value, or parts of one table, times constants of the same product, more of them in one model.
+[[nodiscard]] Found examine_merged_factors(Sides& sides, const Claim& claim);
+/// The same where both have as many.
+[[nodiscard]] Found examine_spread_factors(Sides& sides, const Claim& claim);
+
 // selections.cpp
 /// The same part of a value along one axis, selected by different operators.
 [[nodiscard]] Found examine_selection(Sides& sides, const Claim& claim);
@@ -131,6 +137,8 @@ void pair_graphs(Sides& sides, const Graph& a, const Call* call_a, const Graph& 
 [[nodiscard]] bool makes_same_outputs(const Node& a, const Node& b);
 /// constants.cpp: compares two constants; `leaf` is the initializer of the second model that holds its constant, if any.
 void compare_tensors(Sides& sides, const Claim& claim, Look& look, const Value* leaf);
+/// The second model reads the claim's value where the first one reads `wanted`; also tells how far apart two constants are.
+[[nodiscard]] Issue issue_of_other_constant(Sides& sides, const Claim& claim, Ref wanted);
 /// reshapes.cpp: whether an element of a Reshape's request is the dim that its operand has in this place.
 [[nodiscard]] bool requests_own_dim(Side& side, Shapes& shapes, Ref reshaped, std::size_t place);
 /// identities.cpp: the operand that a node passes on as it is, if it does.

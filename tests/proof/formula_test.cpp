@@ -71,6 +71,93 @@ Example alike(const std::string& prefix, const std::string& last) {
   });
 }
 
+Array stored(Array array) {
+  for (double& value : array.values) value = rounded(value, DataType::float32);
+  return array;
+}
+
+/// x times constants: of 4 columns, of 3 rows and numbers, and their products as stored numbers.
+Example scaled(const std::string& nodes, double off = 0) {
+  const Array columns = stored(normal("columns", {4})), rows = stored(normal("rows", {3, 1}));
+  const auto times = [&](const Array& array, double factor) {
+    Array out = array;
+    for (double& number : out.values) number = rounded(number * factor, DataType::float32);
+    return out;
+  };
+  Array both{DataType::float32, {3, 4}, {}}, quotient = columns;
+  for (std::size_t i = 0; i < 12; ++i) both.values.push_back(rounded(columns.values[i % 4] * rows.values[i / 4], DataType::float32));
+  for (double& number : quotient.values) number = rounded(0.3 / number, DataType::float32);
+  both.values[7] = rounded(both.values[7] * (1 + off), DataType::float32);
+  quotient.values[1] *= 1 + off;
+  return Example("g (float[2,3,4] x) => (float[2,3,4] y) { " + nodes + " }")
+      .add("columns", columns)
+      .add("rows", rows)
+      .add("both", both)
+      .add("quotient", quotient)
+      .add("double_columns", times(columns, 2))
+      .add("half_rows", times(rows, 0.5))
+      .add("minus_columns", times(columns, -1))
+      .add("row_of_columns", {DataType::float32, {1, 1, 1, 4}, columns.values})
+      .add("third", number(0.3))
+      .add("two", number(2));
+}
+
+TEST(ProofOfFormulas, FactorsThatAreMergedOrSpreadDifferently) {
+  const std::string two = "a = Mul (x, columns) y = Mul (a, rows)";
+  const auto proves = [](const std::string& a, const std::string& b, double off = 0) {
+    return prove(scaled(a), scaled(b, off)).proved && prove(scaled(b, off), scaled(a)).proved;
+  };
+  EXPECT_TRUE(proves(two, "y = Mul (both, x)"));
+  EXPECT_TRUE(proves("t = Tanh (x) a = Mul (t, columns) b = Mul (rows, a) y = Abs (b)", "t = Tanh (x) b = Mul (t, both) y = Abs (b)"));
+  EXPECT_TRUE(proves(two, "a = Mul (x, half_rows) y = Mul (a, double_columns)"));
+  EXPECT_TRUE(proves("a = Mul (x, two) y = Mul (a, columns)", "y = Mul (x, double_columns)"));
+  EXPECT_TRUE(proves("a = Mul (x, columns) y = Neg (a)", "y = Mul (x, minus_columns)"));
+  EXPECT_TRUE(proves("a = Div (x, columns) y = Mul (a, third)", "y = Mul (x, quotient)"));
+  EXPECT_FALSE(proves(two, "y = Mul (x, both)", 1e-6)) << "another factor";
+  EXPECT_FALSE(proves("a = Div (x, columns) y = Mul (a, third)", "y = Mul (x, quotient)", 1e-6));
+  EXPECT_FALSE(proves(two, "a = Mul (x, half_rows) y = Mul (a, columns)")) << "half";
+  EXPECT_FALSE(proves("a = Mul (x, columns) y = Neg (a)", "y = Mul (x, columns)")) << "the sign";
+  EXPECT_FALSE(proves("a = Div (third, x) y = Mul (a, columns)", "y = Mul (x, quotient)")) << "a divisor";
+  EXPECT_FALSE(proves("a = Mul (x, columns) y = Mul (a, two)", "y = Mul (x, row_of_columns)")) << "another rank";
+}
+
+TEST(ProofOfFormulas, ATableThatHoldsTheFactorOfWhatIsGathered) {
+  const auto model = [](const std::string& nodes, std::size_t other = 0) {
+    const Array table = stored(normal("table", {50, 4})), columns = stored(normal("columns", {4}));
+    Array twice = table, by_column = table, raised = table, lowered = table;
+    for (std::size_t i = 0; i < twice.values.size(); ++i) {
+      twice.values[i] = rounded(table.values[i] * number(0.3).values[0], DataType::float32);
+      by_column.values[i] = rounded(table.values[i] * columns.values[i % 4], DataType::float32);
+    }
+    for (std::size_t i = 0; i < raised.values.size(); ++i) {
+      raised.values[i] = rounded(table.values[i] + columns.values[i % 4], DataType::float32);
+      lowered.values[i] = rounded(columns.values[i % 4] - table.values[i], DataType::float32);
+    }
+    if (other > 0) twice.values[other] *= 1.001;
+    return Example("g (int64[N] i) => (float[N,4] y) { " + nodes + " }")
+        .add("table", table)
+        .add("scaled", twice)
+        .add("by_column", by_column)
+        .add("raised", raised)
+        .add("lowered", lowered)
+        .add("columns", columns)
+        .add("factor", number(0.3));
+  };
+  const Example apart = model("a = Gather (table, i) y = Mul (a, factor)");
+  EXPECT_TRUE(prove(apart, model("y = Gather (scaled, i)")).proved);
+  EXPECT_TRUE(prove(model("y = Gather (scaled, i)"), apart).proved);
+  EXPECT_TRUE(prove(model("a = Gather (table, i) y = Mul (columns, a)"), model("y = Gather (by_column, i)")).proved);
+  EXPECT_TRUE(prove(model("a = Gather (table, i) y = Add (columns, a)"), model("y = Gather (raised, i)")).proved);
+  EXPECT_TRUE(prove(model("y = Gather (lowered, i)"), model("a = Gather (table, i) y = Sub (columns, a)")).proved);
+  EXPECT_FALSE(prove(model("y = Gather (lowered, i)"), model("a = Gather (table, i) y = Sub (a, columns)")).proved);
+  EXPECT_FALSE(prove(model("a = Gather (table, i) y = Add (columns, a)"), model("y = Gather (lowered, i)")).proved);
+  const std::string start = "z = Constant <value_ints = [0]> () ";
+  EXPECT_TRUE(prove(model(start + "a = Slice (table, z, i) y = Mul (a, factor)"), model(start + "y = Slice (scaled, z, i)")).proved);
+  EXPECT_FALSE(prove(model(start + "a = Slice (table, z, i) y = Mul (a, factor)"), model(start + "y = Slice (scaled, i, z)")).proved);
+  EXPECT_FALSE(prove(apart, model("y = Gather (scaled, i)", 131)).proved) << "one row";
+  EXPECT_FALSE(prove(apart, model("y = Gather (by_column, i)")).proved);
+}
+
 TEST(ProofOfFormulas, AlikeOperandsInAnotherOrderUnderOtherNames) {
   const std::string squares = "p = Mul (a, a) q = Mul (b, b) ", gate = "s = Sigmoid (b) ";
   for (const std::string prefix : {"", "other_"}) {

@@ -411,20 +411,27 @@ const std::string kScaledProduct =
 
 INSTANTIATE_TEST_SUITE_P(
     Overflow, NotTheSame,
-    ::testing::Values(Doubted{"of a factor in f16", kHalfRows, "y = Identity(x)", half("k", "4096.0") + "t = Mul(x, k)\n y = Div(t, k)"},
-                      Doubted{"of a factor in f32", kRows, "y = Identity(x)",
-                              number("k", "1e37") + number("l", "1e-37") + "t = Mul(x, k)\n y = Mul(t, l)"},
-                      Doubted{"around another operator", kRows, "y = Abs(x)",
-                              number("k", "1e37") + "t = Mul(x, k)\n u = Abs(t)\n y = Div(u, k)"},
-                      Doubted{"of a factor that weights undo", kHalfPairs, kProduct, kScaledProduct, false, true},
-                      Doubted{"of a product of its own in f32", kRows, "y = Mul(x, x)",
-                              number("k", "1e37") + "t = Mul(x, k)\n u = Mul(t, x)\n y = Div(u, k)"},
-                      Doubted{"of a square in f16", kHalfRows, "y = Abs(x)", "t = Mul(x, x)\n y = Sqrt(t)"},
-                      Doubted{"of a power in f16", kHalfRows, "y = Abs(x)", half("k", "2.0") + "t = Pow(x, k)\n y = Sqrt(t)"}));
+    ::testing::Values(
+        Doubted{"of a factor in f16", kHalfRows, "y = Identity(x)", half("k", "4096.0") + "t = Mul(x, k)\n y = Div(t, k)"},
+        Doubted{"of a factor in f32", kRows, "y = Identity(x)",
+                number("k", "1e37") + number("l", "1e-37") + "t = Mul(x, k)\n y = Mul(t, l)"},
+        Doubted{"around another operator", kRows, "y = Abs(x)", number("k", "1e37") + "t = Mul(x, k)\n u = Abs(t)\n y = Div(u, k)"},
+        Doubted{"of a factor that weights undo", kHalfPairs, kProduct, kScaledProduct, false, true},
+        Doubted{"of a product of its own in f32", kRows, "y = Mul(x, x)",
+                number("k", "1e37") + "t = Mul(x, k)\n u = Mul(t, x)\n y = Div(u, k)"},
+        Doubted{"in front of a maximum", kRows, "y = ReduceMax(x)",
+                number("k", "1e37") + "t = Mul(x, k)\n u = ReduceMax(t)\n y = Div(u, k)"},
+        Doubted{"of both terms of a sum", kRows, "y = Add(x, x)", number("k", "1e37") + "t = Mul(x, k)\n u = Add(t, t)\n y = Div(u, k)"},
+        Doubted{"in front of a choice", kRows, number("z", "0.0") + "c = Greater(x, z)\n y = Where(c, x, z)",
+                number("z", "0.0") + number("k", "1e37") + "c = Greater(x, z)\n t = Mul(x, k)\n u = Where(c, t, z)\n y = Div(u, k)"},
+        Doubted{"of a square in f16", kHalfRows, "y = Abs(x)", "t = Mul(x, x)\n y = Sqrt(t)"},
+        Doubted{"of a power in f16", kHalfRows, "y = Abs(x)", half("k", "2.0") + "t = Pow(x, k)\n y = Sqrt(t)"}));
 
 INSTANTIATE_TEST_SUITE_P(
     Scaling, TheSame,
-    ::testing::Values(Doubted{"that a fold brings into weights", kHalfPairs, kScaledProduct, kProduct, false, true},
+    ::testing::Values(Doubted{"of a sum by everyday factors", kRows, "y = Add(x, x)",
+                              number("k", "4096.0") + "t = Mul(x, k)\n u = Add(t, t)\n y = Div(u, k)"},
+                      Doubted{"that a fold brings into weights", kHalfPairs, kScaledProduct, kProduct, false, true},
                       Doubted{"of bytes", kHalfRows, "y = Identity(x)", half("k", "255.0") + "t = Mul(x, k)\n y = Div(t, k)"},
                       Doubted{"by a root of dims", kHalfRows, half("k", "8.0") + "y = Div(x, k)", half("k", "0.125") + "y = Mul(x, k)"},
                       Doubted{"by a large factor in f32", kRows, "y = Identity(x)",
@@ -1178,6 +1185,78 @@ INSTANTIATE_TEST_SUITE_P(TiesOfQuantizedWeights, TheSame,
                                                    best_of_quantized("0.10000001")}));
 INSTANTIATE_TEST_SUITE_P(TiesOfQuantizedWeights, NotTheSame,
                          ::testing::Values(Doubted{"a scale further off", kBest, best_of_quantized("0.1"), best_of_quantized("0.101")}));
+
+/// A constant just above the largest number that is subtracted from it.
+Doubted headroom_pair(const std::string& what, const std::string& body, const std::string& constant, const std::string& other) {
+  return {what, kRows, number("k", constant) + body, number("k", other) + body};
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Headroom, NotTheSame,
+    ::testing::Values(headroom_pair("over a Sigmoid", "s = Sigmoid(x)\n a = Sub(k, s)\n y = Log(a)", "1.0", "1.0000001"),
+                      headroom_pair("over a Softmax, in a sum", "s = Softmax(x)\n n = Neg(s)\n a = Add(n, k)\n y = Reciprocal(a)", "1.0",
+                                    "1.0000001"),
+                      Doubted{"over one of 100 classes", "(float[N, 100] x) => (float[N, 100] y) ",
+                              number("k", "1.0") + number("e", "1e-7") + "s = Softmax(x)\n a = Sub(k, s)\n b = Add(a, e)\n y = Log(b)",
+                              number("k", "1.0") + "s = Softmax(x)\n a = Sub(k, s)\n y = Log(a)"},
+                      headroom_pair("over a Cos, in a quotient", "s = Cos(x)\n a = Sub(k, s)\n y = Div(s, a)", "1.0", "1.0000001")));
+
+INSTANTIATE_TEST_SUITE_P(
+    Headroom, TheSame,
+    ::testing::Values(headroom_pair("without an edge", "s = Sigmoid(x)\n a = Sub(k, s)\n y = Tanh(a)", "1.0", "1.0000001"),
+                      headroom_pair("far from the edge", "s = Sigmoid(x)\n a = Sub(k, s)\n y = Log(a)", "2.0", "2.0000002"),
+                      Doubted{"in another order", kRows, number("k", "1.0000001") + "s = Sigmoid(x)\n a = Sub(k, s)\n y = Log(a)",
+                              number("k", "1.0000001") + "s = Sigmoid(x)\n n = Neg(s)\n a = Add(n, k)\n y = Log(a)"}));
+
+/// Two tables that both models hold: which of them a node reads is told by the files alone.
+Doubted table_pair(const std::string& what, const std::string& interface, const std::string& body, const std::string& other) {
+  std::string first = "0", second = "0";
+  for (int i = 1; i < 64; ++i) {
+    first += ", " + std::to_string(i % 7);
+    second += ", " + std::to_string(i % 7 + (i == 60 ? 1 : 0));
+  }
+  const std::string tables = "<float[64] u = {" + first + "}, float[64] v = {" + second + "}> {";
+  return {what, interface, tables + body, tables + other};
+}
+
+/// A table that holds the factor of what is gathered from it, in all rows or in all but one.
+Doubted scaled_table(const std::string& what, double factor, double other, const std::string& rows = "t") {
+  std::string plain = "1", scaled = std::to_string(factor);
+  for (int i = 1; i < 64; ++i) {
+    const int number = i % 7 + 1;
+    plain += ", " + std::to_string(number);
+    scaled += ", " + std::to_string(number * (i == 60 ? other : factor));
+  }
+  const std::string cast = rows == "t" ? "" : "c = Cast<to = 1>(t)\n";
+  return {what, "(int64[N] i) => (float[N] y) ",
+          "<" + std::string(rows == "t" ? "float" : "double") + "[64] t = {" + plain + "}> {" + cast + number("k", std::to_string(factor)) +
+              "g = Gather(" + rows + ", i)\n y = Mul(g, k)",
+          "<" + std::string(rows == "t" ? "float" : "double") + "[64] t = {" + scaled + "}> {" + cast + "y = Gather(" + rows + ", i)"};
+}
+
+INSTANTIATE_TEST_SUITE_P(ScaledTables, NotTheSame,
+                         ::testing::Values(scaled_table("by a power of two", 4, 5), scaled_table("by another number", 0.3, 0.5),
+                                           scaled_table("cast from wider numbers", 0.3, 0.5, "c")));
+INSTANTIATE_TEST_SUITE_P(ScaledTables, TheSame,
+                         ::testing::Values(Doubted{"no table but a number of parts", "(float[2, 64] x) => (float[2, 5] y) ",
+                                                   "<int64[1] k = {5}, int64[1] l = {9}> {" + integers("z", "0") + integers("o", "1") +
+                                                       "v, i = TopK(x, k)\n y = Tanh(v)",
+                                                   "<int64[1] k = {5}, int64[1] l = {9}> {" + integers("z", "0") + integers("o", "1") +
+                                                       "w, i = TopK(x, l)\n v = Slice(w, z, k, o)\n y = Tanh(v)",
+                                                   false, true},
+                                           scaled_table("by a power of two", 4, 4), scaled_table("by another number", 0.25, 0.25)));
+
+INSTANTIATE_TEST_SUITE_P(OtherTables, NotTheSame,
+                         ::testing::Values(table_pair("rows", "(int64[N] i) => (float[N] y) ", "y = Gather(u, i)", "y = Gather(v, i)"),
+                                           table_pair("rows of an inner node", "(int64[N] i) => (float[N] y) ",
+                                                      "t = Gather(u, i)\n y = Tanh(t)", "t = Gather(v, i)\n y = Tanh(t)"),
+                                           table_pair("elements", "(int64[1] i) => (float[1] y) ", "y = GatherElements(u, i)",
+                                                      "y = GatherElements(v, i)")));
+
+INSTANTIATE_TEST_SUITE_P(OtherTables, TheSame,
+                         ::testing::Values(table_pair("exchanged terms", "(int64[N] i) => (float[N] y) ",
+                                                      "s = Gather(u, i)\n t = Gather(v, i)\n y = Add(s, t)",
+                                                      "s = Gather(v, i)\n t = Gather(u, i)\n y = Add(s, t)")));
 
 }  // namespace
 }  // namespace relayout

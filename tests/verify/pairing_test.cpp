@@ -333,5 +333,29 @@ TEST(Pairing, UpstreamFromResultsWhereOperandsAreComputedDifferently) {
   EXPECT_FALSE(found.contains("v0"));
 }
 
+TEST(Pairing, ACastMovedPastAnOperatorIsAnotherValue) {
+  // 1 minus integers, cast to real numbers before or after.
+  const auto make = [](bool casts_first) {
+    Network n(1);
+    n.input("x", {"4"}, onnx::TensorProto::INT64).output("y", {"4"}).floats("real", {}, {1}).integers("whole", {}, {1});
+    if (casts_first) {
+      n.node("Cast", {"x"}, {"c"}, {"to=1"}), n.node("Sub", {"real", "c"}, {"d"});
+    } else {
+      n.node("Sub", {"whole", "x"}, {"d"}), n.node("Cast", {"d"}, {"c"}, {"to=1"});
+    }
+    n.node("Sqrt", {casts_first ? "d" : "c"}, {"y"});
+    return n;
+  };
+  for (const bool casts_first : {false, true}) {
+    Network a = make(casts_first), b = make(!casts_first);
+    for (const bool is_renamed : {false, true}) {
+      if (is_renamed) rename_inner(b);
+      const auto found = pairs(a, b);
+      EXPECT_EQ(found.size(), 1U);
+      EXPECT_TRUE(found.contains("y"));
+    }
+  }
+}
+
 }  // namespace
 }  // namespace relayout

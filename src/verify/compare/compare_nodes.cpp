@@ -151,11 +151,11 @@ bool convicts(const LayerResult& layer) {
 bool is_constant(const Unexplained& entry) noexcept {
   using Kind = Unexplained::Kind;
   return entry.kind == Kind::weight || entry.kind == Kind::bias || entry.kind == Kind::tensor ||
-         (entry.kind == Kind::attribute && entry.values > 0);
+         (entry.kind == Kind::attribute && entry.values > 0) || (entry.kind == Kind::operand && entry.values == 0 && entry.largest > 0);
 }
 
 bool is_stored(const Unexplained& entry) noexcept {
-  return is_constant(entry) && entry.kind != Unexplained::Kind::attribute;
+  return is_constant(entry) && entry.kind != Unexplained::Kind::attribute && entry.kind != Unexplained::Kind::operand;
 }
 
 UnexplainedCheck::Effect effect_of(const LayerResult& layer) {

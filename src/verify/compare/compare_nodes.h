@@ -61,7 +61,8 @@ struct Paired {
 
 /// Adds the results of one sample's nodes to the check of each unexplained difference.
 void check_unexplained(std::vector<UnexplainedCheck>& checks, const std::vector<LayerResult>& layers, const ProofResult& proof);
-/// Whether an entry reports different elements of a constant, or different numbers in an attribute of a node.
+/// Whether an entry reports different elements of a constant, another constant in its place, or different numbers in an attribute of a
+/// node.
 [[nodiscard]] bool is_constant(const Unexplained& entry) noexcept;
 /// Whether it is about elements of a constant.
 [[nodiscard]] bool is_stored(const Unexplained& entry) noexcept;

@@ -49,6 +49,16 @@ std::size_t digit_sum(std::size_t position) {
   return sum;
 }
 
+/// Whether an element is the only one of its kind on each line along the longest axis, and on no line one of several.
+bool is_alone(std::size_t position, std::span<const int64_t> dims) {
+  std::size_t sum = 0;
+  for (std::size_t axis = dims.size(); axis-- > 0;) {
+    sum += position % as_size(dims[axis]);
+    position /= as_size(dims[axis]);
+  }
+  return dims.empty() || sum % as_size(*std::ranges::max_element(dims)) == 0;
+}
+
 double number_of(Extreme extreme, Ends ends, std::size_t position, std::size_t item, std::size_t shift) {
   constexpr std::array kEqual{0.1, 1.7, -2.3, 0.37};
   constexpr std::array kUsual{1000.0, 3.0, 50.0, 200.0, 0.01};
@@ -58,6 +68,7 @@ double number_of(Extreme extreme, Ends ends, std::size_t position, std::size_t i
     case Extreme::equal:
       return kEqual[(position / item) % kEqual.size()];
     case Extreme::low:
+    case Extreme::alone:
       return ends.low;
     case Extreme::usual:
       return (position % 2 == 0 ? 1 : -1) * kUsual[(position / 2 + shift) % kUsual.size()] * (ends.is_narrow ? 0.3 : 1);
@@ -219,7 +230,10 @@ class ExtremeRuns {
     const std::size_t item = tensor.rank() == 0 ? 1 : as_size(count / std::max<int64_t>(1, tensor.dims().front()));
     std::vector<double> numbers(as_size(count));
     const Ends ends = ends_of(pair_.narrow == DataType::float16 ? pair_.narrow : tensor.type());
-    for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = number_of(extreme_, ends, i, item, from_.shift + place);
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      const bool is_high = extreme_ == Extreme::alone && is_alone(i, tensor.dims());
+      numbers[i] = is_high ? ends.high : number_of(extreme_, ends, i, item, from_.shift + place);
+    }
     store(tensor.type(), tensor.bytes(), 1, count, numbers.data());
   }
 

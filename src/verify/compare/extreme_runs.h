@@ -19,6 +19,7 @@ enum class Extreme : uint8_t {
   zeros,  ///< 0 everywhere; masks are 0 too
   equal,  ///< all elements of a tensor's item are equal: no spread
   apart,  ///< so far apart that the smaller ones vanish in a Softmax
+  alone,  ///< one on a line so far above the others that its Softmax is 1
   low,    ///< so low that Exp comes to 0
   usual,  ///< of either sign, of magnitudes from 1 to 1000, in float16 to 300
   drawn,  ///< none: the numbers of the first sample

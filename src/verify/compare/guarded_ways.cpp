@@ -15,6 +15,7 @@
 #include "relayout/model.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
+#include "verify/compare/tried_pieces.h"
 #include "verify/run/bounds.h"
 
 namespace relayout {
@@ -65,7 +66,7 @@ const Value* sole_varying(const Node& node, std::size_t first, Constants& consta
 /// Follows single operands upstream.
 class WayReader {
  public:
-  explicit WayReader(const Model& model) : types_(model.graph(), signatures_) {}
+  explicit WayReader(const Model& model) : types_(model.graph(), signatures_), bounds_(model.graph(), {}, {}) {}
 
   /// Nothing if the node has no edge that an operand may come to.
   [[nodiscard]] std::optional<GuardedWay> read(const Node& node) {
@@ -147,6 +148,7 @@ class WayReader {
     const bool scales = arithmetic == Arithmetic::multiply || arithmetic == Arithmetic::divide || node.is("Pow");
     const bool guards = arithmetic == Arithmetic::add || limits(node) || node.is("Where");
     const bool lowers = arithmetic == Arithmetic::subtract && node.input(1) != nullptr && constants_.is_constant(*node.input(1));
+    if (arithmetic == Arithmetic::subtract && headroom_of(node)) return node.input(1);
     const bool multiplies = traits.has(Trait::multiplies) && node.input(0) != nullptr && !constants_.is_constant(*node.input(0));
     return scales || guards || lowers || multiplies ? sole_varying(node, node.is("Where") ? 1 : 0, constants_) : nullptr;
   }
@@ -155,6 +157,7 @@ class WayReader {
   [[nodiscard]] std::optional<double> guard_of(const Node& node, const Value& varying) {
     if (node.is("Clip")) return node.opset() < 11 ? std::optional<double>(Attributes(node).real("min")) : number_of(node.input(1));
     const Arithmetic arithmetic = arithmetic_of(node);
+    if (const auto headroom = headroom_of(node)) return headroom;
     if (const Value* const shift = shift_of(node, constants_); shift != nullptr && arithmetic != Arithmetic::add) {
       if (!is_like_guard(*shift, constants_)) return std::nullopt;
       const double first = numbers_of(*shift, constants_).front();
@@ -165,6 +168,20 @@ class WayReader {
       if (node.input(i) != nullptr && node.input(i) != &varying) return number_of(node.input(i), arithmetic == Arithmetic::add);
     }
     return std::nullopt;
+  }
+
+  /// By how much a constant is above the largest number that is subtracted from it: of 1.0000001 - Sigmoid, 0.0000001. Only if that is a
+  /// guard.
+  [[nodiscard]] std::optional<double> headroom_of(const Node& node) {
+    const Value *const first = node.input(0), *const second = node.input(1);
+    const Arithmetic arithmetic = arithmetic_of(node);
+    if ((arithmetic != Arithmetic::add && arithmetic != Arithmetic::subtract) || first == nullptr || second == nullptr) return std::nullopt;
+    const bool is_first = constants_.is_constant(*first);
+    if (is_first == constants_.is_constant(*second) || (!is_first && arithmetic == Arithmetic::subtract)) return std::nullopt;
+    const Bounds bounds = bounds_.of(is_first ? *second : *first);
+    const double most = arithmetic == Arithmetic::add ? -bounds.lowest : bounds.highest;
+    const double headroom = number_of(is_first ? first : second).value_or(0) - most;
+    return most > 0 && headroom > 0 && headroom <= kMostGuard ? std::optional(headroom) : std::nullopt;
   }
 
   [[nodiscard]] static std::optional<double> epsilon_of(const Node& node) {
@@ -185,6 +202,7 @@ class WayReader {
 
   OpSignatures signatures_;
   ElementTypes types_;
+  ValueBounds bounds_;
   Constants constants_;
 };
 

@@ -538,6 +538,15 @@ std::unordered_map<const Value*, Partner> pair_values(const Graph& a, const Grap
     const DataType one = types_a.of(of_a), other = types_b.of(of_b);
     return (kCounting.has(one) && kRealTypes.has(other)) || (kRealTypes.has(one) && kCounting.has(other));
   };
+  // The names of the Casts themselves are then at other places too.
+  const auto has_moved = [&](const Value& of_a, const Value& of_b) {
+    const Node &made = *of_a.producer(), &other = *of_b.producer();
+    if (!has_trait(made, Trait::casts) || !has_trait(other, Trait::casts)) return false;
+    const Value *const source = made.input(0), *const other_source = other.input(0);
+    if (source == nullptr || other_source == nullptr) return false;
+    const Value *const in_b = b.find(source->name()), *const in_a = a.find(other_source->name());
+    return (in_b != nullptr && is_cast_between(*source, *in_b)) || (in_a != nullptr && is_cast_between(*in_a, *other_source));
+  };
   const std::unordered_set<const Node*> needed_in_a = needed_nodes(a), needed_in_b = needed_nodes(b);
   const auto is_needed = [](const Value& value, const std::unordered_set<const Node*>& needed) {
     const bool is_read = !value.uses().empty() || value.is_output();
@@ -547,7 +556,7 @@ std::unordered_map<const Value*, Partner> pair_values(const Graph& a, const Grap
     for (const Value* const output : node.outputs()) {
       if (output == nullptr || !needed_in_b.contains(&node)) continue;
       const Value* const same = named_alike(a, output->name());
-      if (same != nullptr && is_needed(*same, needed_in_a) && !is_cast_between(*same, *output))
+      if (same != nullptr && is_needed(*same, needed_in_a) && !is_cast_between(*same, *output) && !has_moved(*same, *output))
         partners.emplace(output, Partner{same, false, false, false});
     }
   }
@@ -566,8 +575,10 @@ std::unordered_map<const Value*, Partner> pair_values(const Graph& a, const Grap
   partners = pairs.take();
   move_upstream_of_widening(b, types_b, partners);
   // Values that no output depends on are no evidence for the results.
-  std::erase_if(partners,
-                [&](const auto& pair) { return !is_needed(*pair.first, needed_in_b) || !is_needed(*pair.second.value, needed_in_a); });
+  std::erase_if(partners, [&](const auto& pair) {
+    const Value &of_b = *pair.first, &of_a = *pair.second.value;
+    return !is_needed(of_b, needed_in_b) || !is_needed(of_a, needed_in_a) || is_cast_between(of_a, of_b);
+  });
   const auto last_in_a = channels_last_in(a, is_for_channels_last), last_in_b = channels_last_in(b, is_for_channels_last);
   const auto brought_last = channels_last_in(a, brings_channels_last);
   for (auto& [value, partner] : partners) {

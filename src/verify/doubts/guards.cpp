@@ -37,6 +37,8 @@ const char* words_of(Extreme extreme) {
       return "equal numbers";
     case Extreme::apart:
       return "numbers far apart";
+    case Extreme::alone:
+      return "one number far above the others";
     case Extreme::low:
       return "numbers far below 0";
     case Extreme::usual:
@@ -113,7 +115,7 @@ VerifyFindings find_lost_guards(Evidence& evidence) {
   const Guarded guarded{&a, &b, [&](const Node& node) { return pair.proved || open.contains(node); }};
   // A small guard overflows next to numbers without spread; only one that differs counts next to others.
   std::vector<Extreme> extremes{Extreme::zeros, Extreme::equal};
-  if (is_other) extremes.insert(extremes.end(), {Extreme::apart, Extreme::low});
+  if (is_other) extremes.insert(extremes.end(), {Extreme::apart, Extreme::alone, Extreme::low});
   const auto found = compare_edges({pair, evidence.reference(), evidence.layers(), evidence.entering_samples()}, extremes,
                                    is_other && !pair.proved, guarded);
   if (!found) return {};

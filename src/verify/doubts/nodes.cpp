@@ -45,11 +45,30 @@ bool is_never_rounded(const Unexplained& entry, const Graph& b) {
   });
 }
 
-/// Whether a constant alone differs by more than rounding, and its nodes stay within their floors over all samples.
+/// Whether nodes take parts of a constant by indices, of which samples hold a few; also of what follows from it alone.
+bool is_table(const Value& constant, int depth = 0) {
+  constexpr int kDeepest = 4;
+  return depth < kDeepest && std::ranges::any_of(
+                                 constant.uses(),
+                                 [&](const Use& use) {
+                                   const Node& node = *use.node;
+                                   const Value *const made = node.output(0), *const indices = node.input(1);
+                                   if (made == nullptr) return false;
+                                   if (Constants().is_constant(*made)) return is_table(*made, depth + 1);
+                                   return use.index == 0 && indices != nullptr && (has_trait(node, Trait::indexes) || node.is("Slice"));
+                                 });
+}
+bool is_table(const Unexplained& entry, const Graph& b) {
+  const Value* const value = b.find(entry.name);
+  return is_stored(entry) && value != nullptr && is_table(*value);
+}
+
+/// Whether a constant alone differs by more than rounding, and its nodes stay within their floors over all samples. A table counts beside
+/// other differences too.
 bool is_hidden(const UnexplainedCheck& check, const Entries& entries, const Graph& b) {
   const Unexplained& entry = entries[check.entry];
-  return check.outcome == Outcome::same && check.alone && check.effect != Effect::expected && is_constant(entry) && entry.values > 0 &&
-         (entry.largest > rules::kRoundedConstantDifference || is_never_rounded(entry, b));
+  return check.outcome == Outcome::same && (check.alone || is_table(entry, b)) && check.effect != Effect::expected && is_constant(entry) &&
+         (entry.values > 0 || entry.largest > 0) && (entry.largest > rules::kRoundedConstantDifference || is_never_rounded(entry, b));
 }
 
 std::string unreached(const UnexplainedCheck& check, const Entries& entries) {
@@ -210,7 +229,8 @@ VerifyFindings find_hidden_constants(Evidence& evidence) {
                    .node = layer.node});
   }
   for (const UnexplainedCheck* const check : hidden) {
-    if (check->effect != Effect::none || std::ranges::find(shown, check->entry) != shown.end()) continue;
+    const bool is_seen = check->effect != Effect::none && !is_table(entries[check->entry], b);
+    if (is_seen || std::ranges::find(shown, check->entry) != shown.end()) continue;
     if (is_nested_mask(entries[check->entry].name, *evidence.pair().a.model, *evidence.pair().b.model)) continue;
     out.push_back({.text = unreached(*check, entries), .node = check->node});
   }
