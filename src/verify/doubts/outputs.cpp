@@ -31,8 +31,8 @@ bool has_mostly(const OutputComparison& output, const Reference& reference, cons
   return with > 0 && 2 * with >= usual;
 }
 
-/// Whether nearly all elements of a sample agree in 16 bits, whatever its floor: that is of the elements that rounding moves farthest, such as
-/// those on the edges of a map of probabilities.
+/// Whether nearly all elements of a sample agree in 16 bits, whatever its floor: that is of the elements that rounding moves farthest, such
+/// as those on the edges of a map of probabilities.
 bool agrees_on_the_whole(const SampleMetrics& metrics) {
   return metrics.rms_error <= rules::kWholeAgreement;
 }
