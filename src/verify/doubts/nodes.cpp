@@ -6,6 +6,7 @@
 #include "ops/constants.h"
 #include "ops/loops/dtypes.h"
 #include "ops/op.h"
+#include "relayout/datum.h"
 #include "relayout/graph.h"
 #include "relayout/model.h"
 #include "relayout/proof.h"
@@ -23,6 +24,7 @@
 #include "verify/pair.h"
 #include "verify/rules.h"
 #include "verify/run/bounds.h"
+#include "verify/run/distance.h"
 
 namespace relayout {
 namespace {
@@ -69,6 +71,25 @@ bool is_hidden(const UnexplainedCheck& check, const Entries& entries, const Grap
   const Unexplained& entry = entries[check.entry];
   return check.outcome == Outcome::same && (check.alone || is_table(entry, b)) && check.effect != Effect::expected && is_constant(entry) &&
          (entry.values > 0 || entry.largest > 0) && (entry.largest > rules::kRoundedConstantDifference || is_never_rounded(entry, b));
+}
+
+/// Whether the nodes of an entry's name read constants of the same numbers, whatever these are called: then it compares this node of B with
+/// another one of A, which tells nothing about a constant.
+bool read_same_constants(Evidence& evidence, const Unexplained& entry) {
+  const Pair& pair = evidence.pair();
+  const Node *const a = evidence.named(pair.a).first(entry.name), *const b = evidence.named(pair.b).first(entry.name);
+  if (entry.kind != Unexplained::Kind::operand || a == nullptr || b == nullptr || a->op_type() != b->op_type()) return false;
+  Constants of_a, of_b;
+  bool are_same = false;
+  for (std::size_t i = 0; i < std::min(a->inputs().size(), b->inputs().size()); ++i) {
+    if (a->input(i) == nullptr || b->input(i) == nullptr) continue;
+    const auto found_a = of_a.find(*a->input(i)), found_b = of_b.find(*b->input(i));
+    const auto *const constant_a = std::get_if<Constant>(&found_a), *const constant_b = std::get_if<Constant>(&found_b);
+    if (constant_a == nullptr || constant_b == nullptr) continue;
+    if (!bit_equal(Datum(constant_a->load()), Datum(constant_b->load()))) return false;
+    are_same = true;
+  }
+  return are_same;
 }
 
 std::string unreached(const UnexplainedCheck& check, const Entries& entries) {
@@ -212,7 +233,7 @@ VerifyFindings find_hidden_constants(Evidence& evidence) {
   const Entries& entries = evidence.unexplained();
   std::vector<const UnexplainedCheck*> hidden;
   for (const UnexplainedCheck& check : evidence.nodes().checks) {
-    if (is_hidden(check, entries, b)) hidden.push_back(&check);
+    if (is_hidden(check, entries, b) && !read_same_constants(evidence, entries[check.entry])) hidden.push_back(&check);
   }
   VerifyFindings out;
   if (hidden.empty()) return out;
