@@ -74,7 +74,7 @@ bool is_hidden(const UnexplainedCheck& check, const Entries& entries, const Grap
 }
 
 /// Whether the nodes of an entry's name read constants of the same numbers, whatever these are called: then it compares this node of B with
-/// another one of A, which tells nothing about a constant.
+/// another one of A, which tells nothing about a constant. Those of other types are integers counted from another zero.
 bool read_same_constants(Evidence& evidence, const Unexplained& entry) {
   const Pair& pair = evidence.pair();
   const Node *const a = evidence.named(pair.a).first(entry.name), *const b = evidence.named(pair.b).first(entry.name);
@@ -85,7 +85,7 @@ bool read_same_constants(Evidence& evidence, const Unexplained& entry) {
     if (a->input(i) == nullptr || b->input(i) == nullptr) continue;
     const auto found_a = of_a.find(*a->input(i)), found_b = of_b.find(*b->input(i));
     const auto *const constant_a = std::get_if<Constant>(&found_a), *const constant_b = std::get_if<Constant>(&found_b);
-    if (constant_a == nullptr || constant_b == nullptr) continue;
+    if (constant_a == nullptr || constant_b == nullptr || constant_a->type != constant_b->type) continue;
     if (!bit_equal(Datum(constant_a->load()), Datum(constant_b->load()))) return false;
     are_same = true;
   }
