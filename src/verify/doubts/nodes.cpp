@@ -73,23 +73,22 @@ bool is_hidden(const UnexplainedCheck& check, const Entries& entries, const Grap
          (entry.values > 0 || entry.largest > 0) && (entry.largest > rules::kRoundedConstantDifference || is_never_rounded(entry, b));
 }
 
-/// Whether the nodes of an entry's name read constants of the same numbers, whatever these are called: then it compares this node of B with
-/// another one of A, which tells nothing about a constant. Those of other types are integers counted from another zero.
-bool read_same_constants(Evidence& evidence, const Unexplained& entry) {
+/// Whether the two nodes of an entry's name read constants of other numbers, whatever these are called. Else an entry about an operand
+/// compares this node of B with another one of A, which tells nothing about a constant. Constants of other types are integers counted from
+/// another zero.
+bool read_other_constants(Evidence& evidence, const std::string& name) {
   const Pair& pair = evidence.pair();
-  const Node *const a = evidence.named(pair.a).first(entry.name), *const b = evidence.named(pair.b).first(entry.name);
-  if (entry.kind != Unexplained::Kind::operand || a == nullptr || b == nullptr || a->op_type() != b->op_type()) return false;
+  const Node *const a = evidence.named(pair.a).first(name), *const b = evidence.named(pair.b).first(name);
+  if (a == nullptr || b == nullptr || a->op_type() != b->op_type()) return false;
   Constants of_a, of_b;
-  bool are_same = false;
   for (std::size_t i = 0; i < std::min(a->inputs().size(), b->inputs().size()); ++i) {
     if (a->input(i) == nullptr || b->input(i) == nullptr) continue;
     const auto found_a = of_a.find(*a->input(i)), found_b = of_b.find(*b->input(i));
     const auto *const constant_a = std::get_if<Constant>(&found_a), *const constant_b = std::get_if<Constant>(&found_b);
     if (constant_a == nullptr || constant_b == nullptr || constant_a->type != constant_b->type) continue;
-    if (!bit_equal(Datum(constant_a->load()), Datum(constant_b->load()))) return false;
-    are_same = true;
+    if (!bit_equal(Datum(constant_a->load()), Datum(constant_b->load()))) return true;
   }
-  return are_same;
+  return false;
 }
 
 std::string unreached(const UnexplainedCheck& check, const Entries& entries) {
@@ -233,7 +232,9 @@ VerifyFindings find_hidden_constants(Evidence& evidence) {
   const Entries& entries = evidence.unexplained();
   std::vector<const UnexplainedCheck*> hidden;
   for (const UnexplainedCheck& check : evidence.nodes().checks) {
-    if (is_hidden(check, entries, b) && !read_same_constants(evidence, entries[check.entry])) hidden.push_back(&check);
+    const Unexplained& entry = entries[check.entry];
+    const bool is_another = entry.kind == Unexplained::Kind::operand && !read_other_constants(evidence, entry.name);
+    if (!is_another && is_hidden(check, entries, b)) hidden.push_back(&check);
   }
   VerifyFindings out;
   if (hidden.empty()) return out;
