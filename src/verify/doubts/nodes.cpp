@@ -1,6 +1,7 @@
 // Finds differences of nodes that the proof leaves open: over the samples, and with other values where the samples do not show them.
 
 #include "base/numbers.h"
+#include "base/positions.h"
 #include "base/text.h"
 #include "model/node.h"
 #include "ops/constants.h"
@@ -153,7 +154,7 @@ class MovedAffines {
       if (traits.has(Trait::linear)) return std::ranges::any_of(use.node->inputs(), is_changed);
       const Value* const result = first_output(*use.node);
       const bool passes = traits.has(Trait::identity) || traits.has(Trait::casts) || traits.has(Trait::homogeneous) ||
-                          traits.has(Trait::pools) || traits.has(Trait::averages) || traits.moves_input(use.index) ||
+                          traits.has(Trait::pools) || traits.has(Trait::averages) || traits.moves_input(as_size(use.index)) ||
                           traits.arithmetic() == Arithmetic::multiply;
       return passes && result != nullptr && depth < kDeepest && lead_to_changed_weights(*result, depth + 1);
     };
