@@ -1,5 +1,4 @@
 // Counts the multiply-accumulates of a model, lists its convolutions, and words what the counts assume or leave out.
-// Functions are followed into each call, with the shapes of that call; nested graphs as often as they run.
 #include "inspect/model_macs.h"
 
 #include "base/positions.h"
@@ -23,6 +22,7 @@
 
 namespace relayout {
 
+// Functions are followed into each call, with the shapes of that call; nested graphs as often as they run.
 namespace {
 
 using Known = layout::Shapes::Known;

@@ -52,7 +52,7 @@ inline constexpr const char* kMoreSamples = " (--samples N makes more, --input g
 /// Why to doubt a difference whose effect no sample shows.
 [[nodiscard]] std::string unreached(const Unexplained& entry);
 
-// The rules; the manual has an example of what each finds (cli/manual/verdicts.md).
+// The rules; the manual has an example of what each finds (src/cli/manual/verdicts.md).
 
 // outputs.cpp: outputs whose numbers say little
 VerifyFindings find_outputs_that_show_nothing(Evidence& evidence);

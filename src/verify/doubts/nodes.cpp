@@ -234,8 +234,8 @@ VerifyFindings find_hidden_constants(Evidence& evidence) {
   std::vector<const UnexplainedCheck*> hidden;
   for (const UnexplainedCheck& check : evidence.nodes().checks) {
     const Unexplained& entry = entries[check.entry];
-    const bool is_another = entry.kind == Unexplained::Kind::operand && !read_other_constants(evidence, entry.name);
-    if (!is_another && is_hidden(check, entries, b)) hidden.push_back(&check);
+    if (!is_hidden(check, entries, b)) continue;
+    if (entry.kind != Unexplained::Kind::operand || read_other_constants(evidence, entry.name)) hidden.push_back(&check);
   }
   VerifyFindings out;
   if (hidden.empty()) return out;
