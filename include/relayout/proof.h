@@ -51,6 +51,9 @@ struct FileDigest {
 struct ProofOptions {
   bool digests = true;   ///< compute the digests of the files
   bool is_copy = false;  ///< the second model is to have the first one's nodes: no numbers overflow in one alone, and -v tells no rules
+  /// Compare real numbers, whatever the types of 16 bits that hold them: a Cast from or to such a type changes nothing, and a constant or a
+  /// fold that the second model holds in one is within half a unit of it. What rounding and range then do to values is left open.
+  bool across_types = false;
   int threads = 0;       ///< 0: 2, or fewer if fewer CPUs are available
   /// Inputs of int64 that callers of the second model give in 32 bits.
   std::vector<std::string> narrow_inputs = {};

@@ -275,6 +275,8 @@ struct VerifyResult {
   bool identical = false;          ///< byte-equal, external data included
   std::vector<InterfaceDifference> interface;
   std::optional<ProofResult> proof;  ///< the proof from the files alone, which execution confirms; none for identical files
+  /// The same across types (see ProofOptions), where it is not complete and `precision` allows B numbers of 16 bits.
+  std::optional<ProofResult> rounded_proof;
   std::vector<OutputComparison> outputs;
   std::vector<SampleInputs> inputs;
   std::vector<UnexplainedCheck> checks;  ///< one per unexplained difference that a node shows; none if the outputs differ
@@ -300,6 +302,8 @@ struct VerifyResult {
   double seconds = 0, seconds_a = 0, seconds_b = 0, seconds_floor = 0;
   std::vector<VerifyStage> stages;
   std::vector<std::string> left_out;  ///< what the budget did not allow
+  /// The proof that users are told of, which tells least that is unexplained; nullptr if there is none.
+  [[nodiscard]] const ProofResult* told_proof() const noexcept { return rounded_proof ? &*rounded_proof : proof ? &*proof : nullptr; }
   /// Whether nodes that cannot run prevent a verdict, because the files alone do not decide it.
   [[nodiscard]] bool is_blocked() const noexcept {
     return (!unsupported_a.empty() || !unsupported_b.empty()) && !identical && !(proof && proof->proved);

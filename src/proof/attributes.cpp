@@ -40,15 +40,25 @@ Constant constant_of(const Model& model, const onnx::TensorProto& tensor) {
   return out;
 }
 
-bool same_tensor(const Model& model_a, const onnx::TensorProto& a, const Model& model_b, const onnx::TensorProto& b) {
+/// A model, or that of a side, which may read numbers in a wider type.
+struct Holder {
+  const Model& model;
+  const Side* side = nullptr;
+};
+
+bool same_tensor(const Holder& model_a, const onnx::TensorProto& a, const Holder& model_b, const onnx::TensorProto& b) {
   if (a.data_type() == onnx::TensorProto::UNDEFINED || b.data_type() == onnx::TensorProto::UNDEFINED) {
     return a.data_type() == b.data_type() && std::ranges::equal(a.dims(), b.dims());
   }
-  const auto found = difference(constant_of(model_a, a), constant_of(model_b, b));
+  const auto read = [](const Holder& holder, const onnx::TensorProto& tensor) {
+    Constant constant = constant_of(holder.model, tensor);
+    return holder.side != nullptr ? holder.side->as_read(std::move(constant)) : constant;
+  };
+  const auto found = difference(read(model_a, a), read(model_b, b));
   return found && found->values == 0;
 }
 
-bool same_sparse(const Model& model_a, const onnx::SparseTensorProto& a, const Model& model_b, const onnx::SparseTensorProto& b) {
+bool same_sparse(const Holder& model_a, const onnx::SparseTensorProto& a, const Holder& model_b, const onnx::SparseTensorProto& b) {
   return std::ranges::equal(a.dims(), b.dims()) && same_tensor(model_a, a.values(), model_b, b.values()) &&
          same_tensor(model_a, a.indices(), model_b, b.indices());
 }
@@ -76,7 +86,15 @@ std::string plain_part(const AttributeProto& attribute) {
   return out;
 }
 
-bool same_attribute(const Model& model_a, const AttributeProto& a, const Model& model_b, const AttributeProto& b) {
+/// Whether an attribute names the element type of a result.
+bool names_type(const AttributeProto& attribute) {
+  return attribute.type() == AttributeProto::INT && (attribute.name() == "to" || attribute.name() == "dtype");
+}
+
+bool same_attribute(const Holder& model_a, const AttributeProto& a, const Holder& model_b, const AttributeProto& b) {
+  if (model_a.side != nullptr && model_b.side != nullptr && names_type(a) && names_type(b)) {
+    return model_a.side->as_read(type_of_number(a.i())) == model_b.side->as_read(type_of_number(b.i())) && a.ref_attr_name() == b.ref_attr_name();
+  }
   const bool same_counts = a.has_t() == b.has_t() && a.has_g() == b.has_g() && a.has_sparse_tensor() == b.has_sparse_tensor() &&
                            a.tensors_size() == b.tensors_size() && a.graphs_size() == b.graphs_size() &&
                            a.sparse_tensors_size() == b.sparse_tensors_size();
@@ -108,7 +126,7 @@ Effective effective(Side& side, Ref output, const std::string& name) {
   if (value == nullptr || is_implied(side, output, *value)) return {value, nullptr, known.is_defined, true};
   if (written == nullptr) return {value, value, known.is_defined, true};
   const Model& model = node.graph().model();
-  return {written, written, known.is_defined, known.value != nullptr && same_attribute(model, *written, model, *known.value)};
+  return {written, written, known.is_defined, known.value != nullptr && same_attribute({model}, *written, {model}, *known.value)};
 }
 
 /// Whether an attribute of classical machine learning affects no result.
@@ -167,7 +185,7 @@ std::vector<std::string> different_attributes(Side& side_a, Ref a, Side& side_b,
     const Effective in_b = effective(side_b, b, name);
     if (in_a.value == nullptr && in_b.value == nullptr) return;
     const auto is_same = [&](const AttributeProto* of_a, const AttributeProto* of_b) {
-      return of_a != nullptr && of_b != nullptr && same_attribute(node_a.graph().model(), *of_a, node_b.graph().model(), *of_b);
+      return of_a != nullptr && of_b != nullptr && same_attribute({node_a.graph().model(), &side_a}, *of_a, {node_b.graph().model(), &side_b}, *of_b);
     };
     // Equal as stated, though implied in one model alone: a kernel_shape is implied by a stored weight, not by a computed one.
     if (is_same(in_a.stated, in_b.stated)) return;

@@ -494,16 +494,17 @@ Look give_up(Sides& sides, const Claim& claim, Look look) {
   return look;
 }
 
-/// Whether both nodes have the same constants after their first operand but different attributes. No fold changes attributes alone.
-bool differs_by_attributes(Sides& sides, const Claim& claim) {
+/// Whether the constants that both nodes read are the same.
+bool read_same_constants(Sides& sides, const Claim& claim) {
   const std::size_t inputs = claim.a.value->producer()->inputs().size();
   if (inputs != claim.b.value->producer()->inputs().size()) return false;
-  for (std::size_t i = 1; i < inputs; ++i) {
+  for (std::size_t i = 0; i < inputs; ++i) {
     const Ref of_a = sides.a.operand(claim.a, i), of_b = sides.b.operand(claim.b, i);
-    const auto found = of_a && of_b ? sides.tensor_difference(of_a, of_b) : std::nullopt;
-    if (!found || found->values > 0) return false;
+    const bool are_constants = of_a && of_b && sides.a.contents(of_a) && sides.b.contents(of_b);
+    const auto found = are_constants ? sides.tensor_difference(of_a, of_b) : std::nullopt;
+    if (are_constants ? !found || found->values > 0 : sides.a.contents(of_a).has_value() != sides.b.contents(of_b).has_value()) return false;
   }
-  return !different_attributes(sides.a, claim.a, sides.b, claim.b).empty();
+  return true;
 }
 
 /// The claim with its values as origins of affines.
@@ -549,7 +550,8 @@ Found examine_affine(Sides& sides, const Claim& claim) {
 Found examine_changed_affine(Sides& sides, const Claim& claim) {
   const auto step_a = read_step(sides.a, claim.a, false);
   const auto step_b = read_step(sides.b, claim.b, true);
-  const bool are_same = step_a && step_b && (same_lanes(*step_a, *step_b) || differs_by_attributes(sides, claim));
+  // No fold changes attributes alone.
+  const bool are_same = step_a && step_b && (same_lanes(*step_a, *step_b) || read_same_constants(sides, claim));
   return (step_a || step_b) && !are_same ? std::optional(carry(sides, from_here(claim))) : std::nullopt;
 }
 

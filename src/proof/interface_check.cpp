@@ -42,20 +42,27 @@ bool same_dim(const Port& port, const onnx::TensorShapeProto::Dimension& a, cons
   return a.has_dim_value() ? a.dim_value() == b.dim_value() : a.dim_param() == b.dim_param();
 }
 
-bool same_type(const Port& a, const Port& b) {
+/// The element type; across types, that of a number of 16 bits is float32.
+int32_t element_type(const onnx::TypeProto::Tensor& tensor, bool across_types) {
+  const int32_t type = tensor.elem_type();
+  const bool is_narrow = type == onnx::TensorProto::FLOAT16 || type == onnx::TensorProto::BFLOAT16;
+  return across_types && is_narrow ? static_cast<int32_t>(onnx::TensorProto::FLOAT) : type;
+}
+
+bool same_type(const Port& a, const Port& b, bool across_types) {
   if (a.info == nullptr || b.info == nullptr) return a.info == b.info;
   const auto& of_a = a.info->type();
   const auto& of_b = b.info->type();
   if (!of_a.has_tensor_type() || !of_b.has_tensor_type()) return of_a.SerializeAsString() == of_b.SerializeAsString();
   const auto& tensor_a = of_a.tensor_type();
   const auto& tensor_b = of_b.tensor_type();
-  if (tensor_a.elem_type() != tensor_b.elem_type()) return false;
+  if (element_type(tensor_a, across_types) != element_type(tensor_b, across_types)) return false;
   if (tensor_a.has_shape() != tensor_b.has_shape()) return a.side == "output" && tensor_b.has_shape();
   return std::ranges::equal(tensor_a.shape().dim(), tensor_b.shape().dim(),
                             [&](const auto& dim_a, const auto& dim_b) { return same_dim(a, dim_a, dim_b); });
 }
 
-void compare_ports(const std::vector<Port>& a, const std::vector<Port>& b, std::vector<Unexplained>& out) {
+void compare_ports(const std::vector<Port>& a, const std::vector<Port>& b, bool across_types, std::vector<Unexplained>& out) {
   // An output may be listed several times. The occurrences of a name are paired in order.
   std::unordered_map<std::string_view, std::deque<std::size_t>> places;
   for (std::size_t i = 0; i < b.size(); ++i) places[b[i].value->name()].push_back(i);
@@ -78,7 +85,7 @@ void compare_ports(const std::vector<Port>& a, const std::vector<Port>& b, std::
     in_order = in_order && place >= last;
     last = place;
     const Port& other = b[place];
-    if (!same_type(port, other)) note(other, "is " + declared_text(other.info) + ", was " + declared_text(port.info), false);
+    if (!same_type(port, other, across_types)) note(other, "is " + declared_text(other.info) + ", was " + declared_text(port.info), false);
     if (port.value->is_overridable() != other.value->is_overridable()) {
       note(other, other.value->is_overridable() ? "now has a default" : "has lost its default", false);
     }
@@ -109,10 +116,10 @@ std::vector<const Value*> frozen_inputs(const Model& a, const Model& b) {
   return out;
 }
 
-std::vector<Unexplained> compare_interfaces(const Model& a, const Model& b) {
+std::vector<Unexplained> compare_interfaces(const Model& a, const Model& b, bool across_types) {
   std::vector<Unexplained> out;
-  compare_ports(inputs_of(a), inputs_of(b), out);
-  compare_ports(outputs_of(a), outputs_of(b), out);
+  compare_ports(inputs_of(a), inputs_of(b), across_types, out);
+  compare_ports(outputs_of(a), outputs_of(b), across_types, out);
   return out;
 }
 

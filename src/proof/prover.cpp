@@ -69,7 +69,7 @@ ProofResult Prover::run(const ProofOptions& options) {
   tells_ = !options.is_copy && log_level() == LogLevel::verbose;
   for (const std::string& name : options.narrow_inputs) sides_.narrow_inputs.insert(sides_.b.model().graph().find(name));
   find();
-  if (!options.is_copy && account_.issues().empty()) note_overflows();
+  if (!options.is_copy && !options.across_types && account_.issues().empty()) note_overflows();
   return account_.result();
 }
 
@@ -107,7 +107,7 @@ bool Prover::gives_one_result(const Node& node) {
 }
 
 void Prover::claim_interface() {
-  for (Unexplained& difference : compare_interfaces(sides_.a.model(), sides_.b.model())) account_.note({std::move(difference), -1});
+  for (Unexplained& difference : compare_interfaces(sides_.a.model(), sides_.b.model(), sides_.b.widens())) account_.note({std::move(difference), -1});
   const std::vector<const Value*> frozen = frozen_inputs(sides_.a.model(), sides_.b.model());
   for (const Value* value : frozen) sides_.a.freeze(*value);
   std::vector<const Value*> inputs = callers_inputs(sides_.a.model());
@@ -222,7 +222,7 @@ std::string_view to_string(Unexplained::Kind kind) noexcept {
 }
 
 ProofResult prove(const Model& a, const Model& b, const ProofOptions& options) {
-  ProofResult result = proof::Prover(a, b).run(options);
+  ProofResult result = proof::Prover(a, b, options.across_types).run(options);
   if (!options.digests) return result;
   std::vector<std::shared_ptr<const File>> files;
   list_files(a, result.files_a, files);

@@ -31,7 +31,8 @@ struct Hints {
 /// issue.
 class Prover {
  public:
-  Prover(const Model& a, const Model& b) : sides_(a, b) {}
+  /// `across_types`: see ProofOptions.
+  Prover(const Model& a, const Model& b, bool across_types = false) : sides_(a, b, across_types) {}
   /// Call before find(). Only readings with issues may replace others.
   void take_hints(Hints hints) { hints_ = std::move(hints); }
   [[nodiscard]] ProofResult run(const ProofOptions& options);

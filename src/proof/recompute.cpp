@@ -22,9 +22,10 @@ constexpr long double kErrorsPerStep = 4;
 /// Limit of the roundings that a fold in the weight's own type is granted: see recompute.h.
 constexpr double kGrantedRoundings = 9;
 
-/// The error of one rounding, if other tools are known to fold weights of this type in that type; else 0.
-double rounding_error(DataType type) {
-  return type == DataType::float32 ? 0x1p-24 : type == DataType::float16 ? 0x1p-11 : 0;
+/// The error of one rounding, if other tools are known to fold weights of these types in the finer one; else 0.
+double rounding_error(const Linear& a, const Linear& b) {
+  const auto of = [](DataType type) { return type == DataType::float32 ? 0x1p-24 : type == DataType::float16 ? 0x1p-11 : 0; };
+  return std::min(of(stored_type(a.weight)), of(stored_type(b.weight)));
 }
 
 /// Number of roundings of a fold in the weight's own type.
@@ -119,19 +120,20 @@ class ChannelMagnitudes {
 /// Compares stored weights with the expected ones: right to the last bit, near as a fold in their own type is, or different.
 class Closeness {
  public:
-  Closeness(const Linear& a, const Around& around_a, const Around& around_b)
-      : type_(a.weight.type),
+  Closeness(const Linear& a, const Around& around_a, const Linear& b, const Around& around_b)
+      : type_(stored_type(b.weight)),
         tolerance_(type_ == DataType::float64 ? 4.0 * static_cast<double>(std::max<int64_t>(around_a.steps() + around_b.steps(), 1))
-                                              : 0.501),
-        fold_error_(roundings_of(around_a, around_b) * rounding_error(type_)),
-        factor_error_(std::max(fold_error_ - rounding_error(type_), 0.0)) {}
+                                              : kHalfUnit),
+        fold_error_(roundings_of(around_a, around_b) * rounding_error(a, b)),
+        factor_error_(std::max(fold_error_ - rounding_error(a, b), 0.0)) {}
   /// Compares b's weights with a's times `factor`.
   template <class Format>
   void compare(const typename Format::Element* a, const typename Format::Element* b, int64_t count, long double factor);
   /// Whether all of b's weights are a's times these factors by the rules of compare(). False: undecided.
   [[nodiscard]] bool are_clear(const float* a, const float* b, std::span<const double> factors) {
     return count_unequal(a, b, factors) == 0 ||
-           (fold_error_ > 0 && is_clearly_near(a, b, factors, {.rounding = tolerance_, .error = fold_error_}, near_));
+           (fold_error_ > 0 && type_ == DataType::float32 &&
+            is_clearly_near(a, b, factors, {.rounding = tolerance_, .error = fold_error_}, near_));
   }
 
   [[nodiscard]] const Difference& difference() const { return difference_; }
@@ -139,7 +141,7 @@ class Closeness {
   [[nodiscard]] double near() const { return near_; }
 
  private:
-  DataType type_;
+  DataType type_;        ///< in which b holds its weights
   double tolerance_;     ///< in units in the last place
   double fold_error_;    ///< of a fold in the weight's own type, relative to the weight
   double factor_error_;  ///< the same without the last rounding, half a unit of the stored weight: more below the normal numbers
@@ -199,7 +201,7 @@ class WeightCheck {
         upstream_a_(around_a.upstream),
         upstream_b_(around_b.upstream),
         factors_(a, around_a, around_b),
-        closeness_(a, around_a, around_b),
+        closeness_(a, around_a, b, around_b),
         largest_a_(a.outputs),
         largest_b_(a.outputs) {}
 
@@ -309,7 +311,8 @@ void Closeness::compare(const typename Format::Element* a, const typename Format
   const auto rough = static_cast<double>(factor);
   if (Format::count_unequal(a, b, count, rough) == 0) return;
   if constexpr (std::is_same_v<Format, Single>) {
-    if (fold_error_ > 0 && is_clearly_near(a, b, count, rough, {.rounding = tolerance_, .error = fold_error_}, near_)) return;
+    const FoldLimits limits{.rounding = tolerance_, .error = fold_error_};
+    if (fold_error_ > 0 && type_ == DataType::float32 && is_clearly_near(a, b, count, rough, limits, near_)) return;
   }
   for (int64_t i = 0; i < count; ++i) {
     const double weight = Format::load(a[i]);
@@ -347,13 +350,15 @@ void WeightCheck::note_largest(int64_t row, const typename Format::Element* a, c
 }
 
 std::string WeightCheck::range_left() const {
-  const auto fraction = static_cast<unsigned>(fraction_bits(a_.weight.type));
-  const uint64_t smallest_normal = uint64_t{1} << fraction;
-  const uint64_t infinity = (uint64_t{1} << (static_cast<unsigned>(traits(a_.weight.type).bits) - 1U)) - smallest_normal;
+  const DataType type = b_.weight.type;
+  const uint64_t smallest_normal = uint64_t{1} << static_cast<unsigned>(fraction_bits(type));
+  const uint64_t infinity = (uint64_t{1} << (static_cast<unsigned>(traits(type).bits) - 1U)) - smallest_normal;
+  // What rounding to a narrower type makes of small weights is open across types.
+  const bool is_one_type = stored_type(a_.weight) == stored_type(b_.weight);
   const std::vector<uint64_t>&of_a = largest_a_.all(), &of_b = largest_b_.all();
   for (std::size_t o = 0; o < of_a.size(); ++o) {
     if (of_a[o] < infinity && of_b[o] >= infinity) return "a weight leaves the range of its type";
-    if (of_a[o] >= smallest_normal && of_b[o] < smallest_normal) {
+    if (is_one_type && of_a[o] >= smallest_normal && of_b[o] < smallest_normal) {
       return "the weights of a channel sink below the normal numbers of their type";
     }
   }
@@ -434,7 +439,9 @@ Effect effect_of(const Linear& linear, const Around& around, double bias, const 
   out.sum_error = std::abs(lane.factor) * absolute;
   out.slack = lane.slack;
   if (is_rounded && linear.bias) {
-    out.slack += std::abs(lane.factor * static_cast<long double>(linear.beta)) * static_cast<long double>(ulp(bias, linear.bias->type)) / 2;
+    const DataType stored = stored_type(*linear.bias);
+    const double half = stored == linear.bias->type ? 0.5 : kHalfUnit;
+    out.slack += std::abs(lane.factor * static_cast<long double>(linear.beta)) * static_cast<long double>(half * ulp(bias, stored));
   }
   return out;
 }
@@ -443,10 +450,10 @@ Effect effect_of(const Linear& linear, const Around& around, double bias, const 
 /// to round.
 double fold_error_of_bias(const Linear& a, const Around& around_a, const Linear& b, const Around& around_b, const WeightCheck& weights) {
   const bool is_summed = !weights.sums_a().sum.empty() || !weights.sums_b().sum.empty();
-  if (is_summed || !b.bias || b.bias->type != a.weight.type) return 0;
+  if (is_summed || !b.bias || stored_type(*b.bias) != stored_type(b.weight)) return 0;
   constexpr int64_t kMostSteps = 4;  // a chain is granted as many sums as factors
   const int64_t steps = std::min(around_a.steps() + around_b.steps(), kMostSteps);
-  return (roundings_of(around_a, around_b) + 2 * static_cast<double>(steps)) * rounding_error(a.weight.type);
+  return (roundings_of(around_a, around_b) + 2 * static_cast<double>(steps)) * rounding_error(a, b);
 }
 
 void compare_biases(const Linear& a, const Around& around_a, const Linear& b, const Around& around_b, const WeightCheck& weights,
@@ -474,7 +481,7 @@ void compare_biases(const Linear& a, const Around& around_a, const Linear& b, co
       if (are_finite ? off <= allowed : both_nan || of_a.value == of_b.value) continue;
       const auto terms = static_cast<double>(std::max(of_a.magnitude, of_b.magnitude));
       if (are_finite && off <= static_cast<long double>(fold_error * terms)) {
-        out.near = std::max(out.near, static_cast<double>(off) / ulp(terms, b.bias->type));
+        out.near = std::max(out.near, static_cast<double>(off) / ulp(terms, stored_type(*b.bias)));
       } else {
         out.bias.note(static_cast<double>(of_a.value), static_cast<double>(of_b.value));
       }

@@ -43,14 +43,14 @@ class BodyOperands : public PartialOperands {
   const Node& node_;
 };
 
-std::optional<Constant> stored_contents(Ref ref) {
+std::optional<Constant> stored_contents(const Side& side, Ref ref) {
   const Initializer* const initializer = ref ? ref.value->initializer() : nullptr;
   if (initializer == nullptr || !initializer->data) return std::nullopt;
   Constant out;
   out.data = *initializer->data;
   out.type = out.data.type();
   out.dims = out.data.dims();
-  return out;
+  return side.as_read(std::move(out));
 }
 
 }  // namespace
@@ -118,7 +118,7 @@ const Graph* Calls::body_of(const Node& node) {
   return &body;
 }
 
-Side::Side(const Model& model) : model_(model), calls_(model, constants_) {
+Side::Side(const Model& model, bool widens) : model_(model), widens_(widens), calls_(model, constants_) {
   index(model.graph());
   for (const auto& function : model.functions()) index(*function);
   index_loops();
@@ -196,7 +196,7 @@ DataType Side::type_of(Ref ref) {
       ref = *inside;
     } else {
       const auto* const own = std::get_if<DataType>(&rule);
-      type = own != nullptr ? *own : constants_.type_of(*ref.value);
+      type = as_read(own != nullptr ? *own : constants_.type_of(*ref.value));
       break;
     }
   }
@@ -204,18 +204,29 @@ DataType Side::type_of(Ref ref) {
   return type;
 }
 
+DataType Side::as_read(DataType type) const noexcept {
+  return widens_ && (type == DataType::float16 || type == DataType::bfloat16) ? DataType::float32 : type;
+}
+
+Constant Side::as_read(Constant constant) const {
+  if (as_read(constant.type) == constant.type) return constant;
+  constant.type = as_read(constant.type);
+  constant.data = constant.data.converted(constant.type);
+  return constant;
+}
+
 std::optional<Constant> Side::constant(Ref ref) {
   if (!ref) return std::nullopt;
   auto answer = constants_.find(*ref.value);
-  if (auto* const constant = std::get_if<Constant>(&answer)) return std::move(*constant);
+  if (auto* const constant = std::get_if<Constant>(&answer)) return as_read(std::move(*constant));
   if (frozen_.empty()) return std::nullopt;
   while (ref && ref.value->producer() != nullptr && ref.value->producer()->is("Identity")) ref = operand(ref, 0);
-  return ref && frozen_.contains(ref.value) ? stored_contents(ref) : std::nullopt;
+  return ref && frozen_.contains(ref.value) ? stored_contents(*this, ref) : std::nullopt;
 }
 
 std::optional<Constant> Side::contents(Ref ref) {
   if (auto found = constant(ref)) return found;
-  return stored_contents(ref);
+  return stored_contents(*this, ref);
 }
 
 std::optional<std::vector<double>> reals_of(Side& side, Ref ref, int64_t limit) {
@@ -474,7 +485,7 @@ DataType type_after(Side& side, Ref output) {
     return node.input(1) != nullptr ? side.type_of(side.operand(output, 1)) : DataType::undefined;
   const AttributeReader attributes(node, output.call);
   const int64_t to = attributes.integer("to", 0);
-  return attributes.is_open() ? DataType::undefined : type_of_number(to);
+  return attributes.is_open() ? DataType::undefined : side.as_read(type_of_number(to));
 }
 
 }  // namespace

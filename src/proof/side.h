@@ -87,9 +87,14 @@ class Calls {
 /// One of the two models, as the proof reads it.
 class Side {
  public:
-  explicit Side(const Model& model);
+  /// `widens`: numbers of 16 bits are read as float32, and so are the values that hold them.
+  explicit Side(const Model& model, bool widens = false);
 
   [[nodiscard]] const Model& model() const noexcept { return model_; }
+  [[nodiscard]] bool widens() const noexcept { return widens_; }
+  /// The type, or the constant, as the proof reads it.
+  [[nodiscard]] DataType as_read(DataType type) const noexcept;
+  [[nodiscard]] Constant as_read(Constant constant) const;
   /// All nodes in order, those of nested graphs and functions included. A node's nested graphs come right before it.
   [[nodiscard]] const std::vector<const Node*>& nodes() const noexcept { return nodes_; }
   /// Index in nodes(). A node in an operator's body has the index of the operator.
@@ -133,6 +138,7 @@ class Side {
   void index_loops();
 
   const Model& model_;
+  bool widens_;
   Constants constants_;
   Branches branches_{constants_};
   Calls calls_;

@@ -14,7 +14,7 @@
 
 namespace relayout::proof {
 
-Sides::Sides(const Model& first, const Model& second) : a(first), b(second), shapes_a(a), shapes_b(b) {
+Sides::Sides(const Model& first, const Model& second, bool widens) : a(first, widens), b(second, widens), shapes_a(a), shapes_b(b) {
   const auto rounds = [](const Node* node) {
     const bool quantizes = has_trait(*node, Trait::quantizes) || has_trait(*node, Trait::quantized);
     return quantizes && !node->is("DequantizeLinear");

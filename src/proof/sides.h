@@ -19,7 +19,8 @@ namespace relayout::proof {
 /// Both models as the proof reads them, and the correspondences of their graphs and inputs.
 class Sides {
  public:
-  Sides(const Model& first, const Model& second);
+  /// `widens`: see Side.
+  Sides(const Model& first, const Model& second, bool widens);
   Side a, b;
   Shapes shapes_a, shapes_b;
   KnownFolds folds;

@@ -126,12 +126,26 @@ double value_at(DataType type, const std::byte* element) {
   return out;
 }
 
-/// Counts elements below 8 bits in bytes.
-void compare_piece(DataType type, std::span<const std::byte> a, std::span<const std::byte> b, Difference& difference) {
+/// The one of two types that holds fewer digits; undefined if they are one.
+DataType narrower(DataType one, DataType other) {
+  if (one == other) return DataType::undefined;
+  return fraction_bits(one) < fraction_bits(other) ? one : other;
+}
+
+/// Whether one of two numbers is the other, rounded to a type by any rounding to nearest.
+bool is_rounded(double one, double other, DataType to) {
+  if (!std::isfinite(one) || !std::isfinite(other)) return std::isnan(one) && std::isnan(other);
+  return std::abs(one - other) <= kHalfUnit * std::max(spacing(one, static_cast<long double>(other), to), spacing(other, static_cast<long double>(one), to));
+}
+
+/// Counts elements below 8 bits in bytes. `rounded`: see is_rounded().
+void compare_piece(DataType type, DataType rounded, std::span<const std::byte> a, std::span<const std::byte> b, Difference& difference) {
   if (std::ranges::equal(a, b)) return;
   const std::size_t size = memory_size(type);
   for (std::size_t at = 0; at + size <= a.size(); at += size) {
-    if (std::memcmp(a.data() + at, b.data() + at, size) != 0) difference.note(value_at(type, a.data() + at), value_at(type, b.data() + at));
+    if (std::memcmp(a.data() + at, b.data() + at, size) == 0) continue;
+    const double right = value_at(type, a.data() + at), found = value_at(type, b.data() + at);
+    if (rounded == DataType::undefined || !is_rounded(right, found, rounded)) difference.note(right, found);
   }
 }
 
@@ -145,12 +159,13 @@ Difference compare_bytes(DataType type, const Bytes& a, const Bytes& b) {
     const auto count = as_size(std::min(size, a.size() - offset));
     a.read(offset, {piece_a.get(), count});
     b.read(offset, {piece_b.get(), count});
-    compare_piece(type, {piece_a.get(), count}, {piece_b.get(), count}, out);
+    compare_piece(type, DataType::undefined, {piece_a.get(), count}, {piece_b.get(), count}, out);
   }
   return out;
 }
 
 Difference compare_rows(const TensorData& a, const TensorData& b) {
+  const DataType rounded = narrower(a.source_type(), b.source_type());
   Difference out;
   if (a.byte_size() == 0) return out;
   const int64_t rows = a.dims().empty() ? 1 : a.dims()[0];
@@ -167,7 +182,7 @@ Difference compare_rows(const TensorData& a, const TensorData& b) {
     const auto bytes = as_size(is_packed ? size : row * count);
     a.read_rows(begin, count, {piece_a.get(), bytes});
     b.read_rows(begin, count, {piece_b.get(), bytes});
-    compare_piece(a.type(), {piece_a.get(), bytes}, {piece_b.get(), bytes}, out);
+    compare_piece(a.type(), rounded, {piece_a.get(), bytes}, {piece_b.get(), bytes}, out);
   }
   return out;
 }
@@ -202,6 +217,10 @@ std::string Difference::text() const {
 int64_t rows_per_piece(const TensorData& data) {
   const int64_t rows = data.dims().empty() ? 1 : data.dims()[0];
   return std::clamp<int64_t>(kPiece / std::max<int64_t>(data.byte_size() / std::max<int64_t>(rows, 1), 1), 1, std::max<int64_t>(rows, 1));
+}
+
+DataType stored_type(const Constant& constant) noexcept {
+  return constant.type == DataType::string ? constant.type : constant.data.source_type();
 }
 
 std::optional<Difference> difference(const Constant& a, const Constant& b) {

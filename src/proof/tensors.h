@@ -12,6 +12,9 @@
 
 namespace relayout::proof {
 
+/// The most by which rounding to nearest, possibly twice, may be off, in units in the last place.
+inline constexpr double kHalfUnit = 0.501;
+
 /// Whether folds support the type: float32, float64, float16, bfloat16.
 [[nodiscard]] bool is_real(DataType type) noexcept;
 /// Distance of a stored value from its neighbour on the side away from zero; infinity for values that are not finite.
@@ -38,7 +41,11 @@ struct Difference {
 /// Number of rows of a tensor per read: about 1 MiB, at least one row.
 [[nodiscard]] int64_t rows_per_piece(const TensorData& data);
 
-/// The byte-by-byte difference of two constants of the same type and dims, strings included; read in pieces. Empty if types or dims differ.
+/// The type in which the model stores the numbers of a constant, which the proof may read as a wider one.
+[[nodiscard]] DataType stored_type(const Constant& constant) noexcept;
+
+/// The byte-by-byte difference of two constants of the same type and dims, strings included; read in pieces. Where one of them is stored in
+/// a narrower type, its elements may be the other's rounded to it. Empty if types or dims differ.
 [[nodiscard]] std::optional<Difference> difference(const Constant& a, const Constant& b);
 
 /// The difference of a 16-bit constant and a wider one beyond one ULP of the narrow type. Elements do not count if they round or flush to

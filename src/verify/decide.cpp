@@ -153,13 +153,14 @@ class Decision {
   void decide_whole(bool is_accepting) {
     const VerifyFinding* const coarser = find(kCoarserType);
     const VerifyFinding* const difference = first_difference();
+    const ProofResult* const proof = result_.told_proof();
     const std::string missed = is_accepting ? missed_by_loss(options_.accept, result_) : "";
     const bool is_beyond = any(Outcome::different) || !missed.empty() || (difference != nullptr && !is_accepting);
     if (is_beyond || coarser != nullptr || !fits()) {
       decide_different(difference, coarser, is_beyond, missed);
-    } else if (options_.strict && result_.proof && !result_.proof->proved) {
+    } else if (options_.strict && proof != nullptr && !proof->proved) {
       result_.outcome = Outcome::different;
-      result_.reason = "--strict: " + counted(static_cast<int64_t>(result_.proof->unexplained.size()), "difference") + " not explained";
+      result_.reason = "--strict: " + counted(std::ssize(proof->unexplained), "difference") + " not explained";
     } else if (!result_.doubts.empty() && find(Severity::agreement, std::nullopt) == nullptr) {
       result_.outcome = Outcome::inconclusive;
       const VerifyFinding* const doubt = first_doubt();

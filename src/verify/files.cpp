@@ -53,7 +53,7 @@ std::unique_ptr<Model> without_calls(const Model& model, const std::filesystem::
 
 /// What the files prove of `b` and of `a` with the arithmetic on bytes as convert writes it, which folds may have absorbed; nothing without
 /// bytes. In `a` as it runs stands the formula in double precision: samples, of which each proof gets one, confirm that both are the same.
-std::optional<ProofResult> prove_from_bytes(const Side& a, const Model& b, const VerifyOptions& options) {
+std::optional<ProofResult> prove_from_bytes(const Side& a, const Model& b, const VerifyOptions& options, const ProofOptions& proving) {
   if ((options.bytes.names.empty() && options.output_bytes.names.empty()) || a.name == "-") return std::nullopt;
   const MutedWarnings muted;
   const Side written = load_side(a.name, options.load, options.images_last);
@@ -62,7 +62,15 @@ std::optional<ProofResult> prove_from_bytes(const Side& a, const Model& b, const
   context.options.output_bytes = options.output_bytes;
   const std::array<const passes::Pass*, 2> both{passes::find_pass("byte-input"), passes::find_pass("byte-output")};
   passes::run_passes(*written.model, both, context);
-  return prove(*written.model, b, {.digests = false, .threads = options.threads});
+  return prove(*written.model, b, proving);
+}
+
+/// The proof that leaves least open: of `a` itself, or of `a` with the arithmetic on bytes.
+ProofResult prove_best(const Side& a, const Model& b, const VerifyOptions& options, bool can_run, const ProofOptions& proving) {
+  std::optional<ProofResult> from_bytes = can_run ? prove_from_bytes(a, b, options, proving) : std::nullopt;
+  if (from_bytes && from_bytes->proved) return std::move(*from_bytes);
+  ProofResult proof = prove(*a.model, b, proving);
+  return from_bytes && from_bytes->unexplained.size() < proof.unexplained.size() ? std::move(*from_bytes) : std::move(proof);
 }
 
 /// Remarks on initializers that callers of a may replace, as they are also inputs, and callers of b may not. Before IR version 4, all are
@@ -99,14 +107,14 @@ void read(const Side& a, Side& b, const VerifyOptions& options, VerifyResult& re
   result.identical = !is_mapped && are_identical(*a.model, *b.model);
   if (result.identical) return;
   const bool can_run = result.unsupported_a.empty() && result.unsupported_b.empty();
-  if (can_run) result.proof = prove_from_bytes(a, *b.model, options);
-  if (result.proof && result.proof->proved) return;
   ProofOptions proving{.digests = false, .threads = options.threads};
   for (const InterfaceDifference& one : differences) {
     if (one.side == "input" && one.adapted && one.field == Field::type && one.b == "i32") proving.narrow_inputs.push_back(one.name);
   }
-  ProofResult proof = prove(*a.model, *b.model, proving);
-  if (!result.proof || proof.unexplained.size() <= result.proof->unexplained.size()) result.proof = std::move(proof);
+  result.proof = prove_best(a, *b.model, options, can_run, proving);
+  if (result.proof->proved || !is_measured(options.precision)) return;
+  proving.across_types = true;
+  result.rounded_proof = prove_best(a, *b.model, options, can_run, proving);
 }
 
 /// Refuses names, sizes and files given by the caller that do not fit, even if nothing runs.

@@ -20,9 +20,9 @@ Json layer_json(const LayerResult& layer) {
   return out;
 }
 
-Json proof_json(const ProofResult& proof) {
+Json proof_json(const ProofResult& proof, bool is_rounded) {
   Json out;
-  out.set("proved", proof.proved).set("weights_folded", proof.folds).set("weights_permuted", proof.permutations);
+  out.set("proved", proof.proved).set("across_types", is_rounded).set("weights_folded", proof.folds).set("weights_permuted", proof.permutations);
   out.set("nodes_rewritten", proof.rewritten);
   out.set("folds_near", proof.near_folds).set("folds_near_ulp", proof.near_ulp);
   out.set("tensors_equal", proof.tensors_equal).set("nodes_equal", proof.nodes_equal).set("nodes_folded", proof.folded_nodes);
@@ -129,7 +129,8 @@ Json verify_json(const VerifyResult& result, bool allow_inconclusive) {
             entry.set("sample", check.sample).set("local_err", check.error).set("local_floor", check.floor).set("bound", check.bound);
             return std::move(entry.set("felt", check.effect != UnexplainedCheck::Effect::none).set("verdict", to_string(check.outcome)));
           }));
-  out.set("structure", result.proof ? proof_json(*result.proof) : Json());
+  const ProofResult* const proof = result.told_proof();
+  out.set("structure", proof != nullptr ? proof_json(*proof, result.rounded_proof.has_value()) : Json());
   Json unsupported = unsupported_json(result.unsupported_a, "a");
   const Json others = unsupported_json(result.unsupported_b, "b");
   for (std::size_t i = 0; i < others.size(); ++i) unsupported.add(*others.at(i));

@@ -28,8 +28,8 @@ VerdictPage::Section answers(const VerifyResult& result) {
     lines.emplace_back("First wrong node: " + layer_label(*wrong) + ". Its inputs agree, its output does not: " + wrong->reason,
                        Style::strong);
   }
-  if (result.proof && result.proof->proved) {
-    lines.emplace_back("Proved from the files alone: " + proof_counts(*result.proof) + ", nothing unexplained", Style::good);
+  if (const ProofResult* const proof = result.told_proof(); proof != nullptr && proof->proved) {
+    lines.emplace_back("Proved from the files alone: " + proof_sentence(result), Style::good);
   }
   for (const std::string& remark : result.remarks) lines.emplace_back(remark, Style::faint);
   return {"", html_lines(lines)};
@@ -115,8 +115,8 @@ VerdictPage::Section doubts(const VerifyResult& result) {
 /// Differences that the files alone do not explain, in a closed block if there are many.
 VerdictPage::Section unexplained(const VerifyResult& result) {
   std::vector<Cell> lines;
-  if (result.proof) {
-    for (const Unexplained* entry : telling_first(*result.proof)) {
+  if (const ProofResult* const proof = result.told_proof()) {
+    for (const Unexplained* entry : telling_first(*proof)) {
       lines.emplace_back(entry->text, Style::warning);
       if (!entry->repair.text.empty()) lines.emplace_back("Repair: " + entry->repair.text, Style::good);
     }

@@ -74,7 +74,7 @@ std::string structure_text(const std::vector<const Unexplained*>& entries, const
 /// Whether most constants and nodes of a pair differ: two unrelated models, not two versions of one.
 bool has_little_in_common(const VerifyResult& result) {
   if (!result.lossy.empty()) return false;
-  const ProofResult& proof = *result.proof;
+  const ProofResult& proof = *result.told_proof();
   std::set<std::string_view> nodes;
   int64_t constants = 0;
   for (const Unexplained& entry : proof.unexplained) {
@@ -87,7 +87,7 @@ bool has_little_in_common(const VerifyResult& result) {
 
 /// The lines without -v. Models of different structure pair unrelated constants and nodes, whose differences it sums up.
 std::string short_list(const VerifyResult& result, const ReportStyle& style) {
-  const std::vector<const Unexplained*> entries = telling_first(*result.proof);
+  const std::vector<const Unexplained*> entries = telling_first(*result.told_proof());
   std::map<std::pair<std::string, std::string>, int64_t> retyped;
   int64_t structural = 0, apart = 0, lines = 0, hidden = 0;
   for (const Unexplained* entry : entries) {
@@ -130,10 +130,10 @@ std::vector<const Unexplained*> telling_first(const ProofResult& proof) {
 }
 
 std::string proof_text(const VerifyResult& result, const ReportStyle& style) {
-  if (!result.proof) return {};
-  const ProofResult& proof = *result.proof;
+  if (result.told_proof() == nullptr) return {};
+  const ProofResult& proof = *result.told_proof();
   std::string out;
-  if (proof.proved) out += paint("proof", Style::good, style.color) + "   " + proof_counts(proof) + ", nothing unexplained\n";
+  if (proof.proved) out += paint("proof", Style::good, style.color) + "   " + proof_sentence(result) + "\n";
   if (!style.verbose && has_little_in_common(result)) {
     return unexplained_line("the models have little in common: " + counted(proof.nodes_equal, "node") + " and " +
                                 counted(proof.tensors_equal, "constant") + " are the same (-v: each difference)",

@@ -169,10 +169,11 @@ void add_loss(std::string& out, const VerifyResult& result, const ReportStyle& s
 
 /// Unexplained differences that the samples do not distinguish from rounding, when the verdict `same` depends on the samples alone.
 std::string differences_within_rounding(const VerifyResult& result) {
-  if (result.outcome != Outcome::same || !result.proof) return {};
+  const ProofResult* const proof = result.told_proof();
+  if (result.outcome != Outcome::same || proof == nullptr) return {};
   // Differences of the interface are not rounding and have separate lines.
   const auto is_of_nodes = [](const Unexplained& entry) { return entry.kind != Unexplained::Kind::interface; };
-  const int64_t count = std::ranges::count_if(result.proof->unexplained, is_of_nodes);
+  const int64_t count = std::ranges::count_if(proof->unexplained, is_of_nodes);
   if (count == 0) return {};
   return counted(count, "unexplained difference stays", "unexplained differences stay") + " within rounding (--strict refuses " +
          (count == 1 ? "it" : "them") + ")";
@@ -180,7 +181,8 @@ std::string differences_within_rounding(const VerifyResult& result) {
 
 /// The text of a doubt. A difference of the files that a line above tells is named by its node alone.
 std::string short_text(const Doubt& doubt, const VerifyResult& result) {
-  for (const Unexplained& entry : result.proof ? result.proof->unexplained : std::vector<Unexplained>()) {
+  const ProofResult* const proof = result.told_proof();
+  for (const Unexplained& entry : proof != nullptr ? proof->unexplained : std::vector<Unexplained>()) {
     const std::string clause = entry.text + ", and ";
     if (doubt.text.starts_with(clause)) return quote(entry.name) + ": " + doubt.text.substr(clause.size());
   }
@@ -316,7 +318,7 @@ class PairSuite {
         {"seed", std::to_string(result.seed)},
         {"samples", std::to_string(result.samples)},
         {"bound", std::to_string(kFloorFactor) + " × floor, at least the least bound of the type"}};
-    if (result.proof) out.emplace_back("proved", result.proof->proved ? "yes" : "no");
+    if (const ProofResult* const proof = result.told_proof()) out.emplace_back("proved", proof->proved ? "yes" : "no");
     if (!result.lossy.empty()) out.emplace_back("loss", result.lossy);
     for (const std::string& sentence : loss_sentences(result)) out.emplace_back("loss by node", sentence);
     return out;
@@ -360,7 +362,8 @@ class PairSuite {
     if (const LayerResult* const wrong = first_wrong(result_)) {
       lines = {std::string(divergence_title(result_)) + ": " + layer_label(*wrong) + ": " + wrong->reason};
     }
-    const std::string unexplained = result_.proof ? joined(result_.proof->unexplained, "\n", &Unexplained::text) : "";
+    const ProofResult* const proof = result_.told_proof();
+    const std::string unexplained = proof != nullptr ? joined(proof->unexplained, "\n", &Unexplained::text) : "";
     return joined({joined(lines, "\n"), unexplained}, "\n");
   }
 

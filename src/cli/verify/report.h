@@ -87,6 +87,8 @@ struct PairOutcome {
 [[nodiscard]] std::string layer_label(const LayerResult& layer);
 /// "53 folds recomputed, 17 weights are byte permutations, 2 tensors byte-equal"
 [[nodiscard]] std::string proof_counts(const ProofResult& proof);
+/// The same of a complete proof, and what it leaves open.
+[[nodiscard]] std::string proof_sentence(const VerifyResult& result);
 /// The circumstances of the run: samples, floor, library, time; empty when nothing was run.
 [[nodiscard]] std::string circumstances(const VerifyResult& result);
 /// The first node that computes something different; nullptr where none does or b is quantized.

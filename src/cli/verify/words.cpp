@@ -155,8 +155,8 @@ std::string full_reason(const VerifyResult& result) {
   const auto interface = std::ranges::find(result.interface, false, &InterfaceDifference::remark);
   if (interface != result.interface.end()) {
     files = sentence(*interface, result);
-  } else if (result.proof && !result.proof->unexplained.empty()) {
-    files = result.proof->unexplained.front().text;
+  } else if (const ProofResult* const proof = result.told_proof(); proof != nullptr && !proof->unexplained.empty()) {
+    files = proof->unexplained.front().text;
   }
   if (const LayerResult* const wrong = first_wrong(result)) {
     node = "node " + quote(wrong->node) + " (" + escape(wrong->op_type) + "): " + wrong->reason;
@@ -211,6 +211,11 @@ std::string proof_counts(const ProofResult& proof) {
   if (proof.rewritten > 0) parts.push_back(counted(proof.rewritten, "operator") + " equal by formula");
   if (proof.tensors_equal > 0 || parts.empty()) parts.push_back(counted(proof.tensors_equal, "tensor") + " byte-equal");
   return joined(parts, ", ");
+}
+
+std::string proof_sentence(const VerifyResult& result) {
+  const std::string rounded = result.rounded_proof ? ", but for rounding to types of 16 bits" : "";
+  return proof_counts(*result.told_proof()) + ", nothing unexplained" + rounded;
 }
 
 const char* divergence_title(const VerifyResult& result) {
