@@ -275,7 +275,7 @@ struct VerifyResult {
   bool identical = false;          ///< byte-equal, external data included
   std::vector<InterfaceDifference> interface;
   std::optional<ProofResult> proof;  ///< the proof from the files alone, which execution confirms; none for identical files
-  /// The same across types (see ProofOptions), where it is not complete and `precision` allows B numbers of 16 bits.
+  /// The same across types (see ProofOptions), where it is not complete and options allow B numbers of 16 bits.
   std::optional<ProofResult> rounded_proof;
   std::vector<OutputComparison> outputs;
   std::vector<SampleInputs> inputs;

@@ -16,6 +16,7 @@
 #include "relayout/proof.h"
 #include "relayout/types.h"
 #include "relayout/verify.h"
+#include "verify/coarser_work.h"
 #include "verify/finding.h"
 #include "verify/inputs/inputs.h"
 #include "verify/inputs/port.h"
@@ -86,6 +87,12 @@ void note_lost_defaults(const Model& a, const Model& b, VerifyResult& result) {
   result.remarks.push_back(counted(std::ssize(lost), "input") + " with a default cannot be given to B: " + some_of(lost, 3, quote));
 }
 
+/// Whether `b` computes in, or holds, numbers of 16 bits, and `a` computes in wider types: what proofs across types are for.
+bool rounds_more(const Graph& a, const Graph& b) {
+  const NarrowWork work = narrow_work(b);
+  return work.nodes + work.constants > 0 && narrow_work(a).nodes == 0;
+}
+
 /// Compares the interfaces and proves what the files show. From here on both models are known to be valid.
 void read(const Side& a, Side& b, const VerifyOptions& options, VerifyResult& result) {
   const Graph& graph = a.model->graph();
@@ -112,7 +119,8 @@ void read(const Side& a, Side& b, const VerifyOptions& options, VerifyResult& re
     if (one.side == "input" && one.adapted && one.field == Field::type && one.b == "i32") proving.narrow_inputs.push_back(one.name);
   }
   result.proof = prove_best(a, *b.model, options, can_run, proving);
-  if (result.proof->proved || !is_measured(options.precision)) return;
+  const bool may_round = is_measured(options.precision) || options.accept.is_given();
+  if (result.proof->proved || !may_round || !rounds_more(graph, b.model->graph())) return;
   proving.across_types = true;
   result.rounded_proof = prove_best(a, *b.model, options, can_run, proving);
 }
@@ -200,6 +208,7 @@ Pair read_files(Side a, Side b, const VerifyOptions& options, OpenSession open, 
   read(a, b, options, measured);
   Pair pair{std::move(a), std::move(b), &options, std::move(open), &steps};
   pair.proved = measured.proof && measured.proof->proved;
+  pair.is_rounded = measured.rounded_proof && measured.rounded_proof->proved;
   return pair;
 }
 

@@ -17,6 +17,7 @@ struct Pair {
   OpenSession open;
   Steps* steps = nullptr;
   bool proved = false;                    ///< the files alone show that both compute the same
+  bool is_rounded = false;                ///< else: the same, but that b rounds numbers to a coarser type, as the user means
   bool quantized = false;                 ///< b quantizes and a does not, or b to fewer bits
   DataType narrow = DataType::undefined;  ///< the coarsest type of 16 bits or fewer that one of the two computes in; undefined: none
   DataType grain = DataType::undefined;   ///< the narrow type that b computes in where a does not; undefined: none

@@ -14,7 +14,8 @@ inline constexpr double kIllConditionedFloor = 1e-3, kIllConditionedFloorNarrow 
 /// Relative to the range of a sample: the widest floor that acquits by itself. A wider one allows no larger error; in types of 16 bits or
 /// fewer whatever the nodes say: a spectrum in front of a logarithm has floors of a third of the range, and is no longer of use.
 inline constexpr double kWidestFloor = 0.01;
-/// Relative to the standard deviation of a sample: the RMS error up to which values of 16 bits agree on the whole, whatever the floor.
+/// Relative to the standard deviation of a sample: the RMS error up to which values of 16 bits agree on the whole, whatever the floor, where
+/// files show that rounding alone can set them apart.
 /// Right f16 files of nine detectors and recognizers of text have 0.001 to 0.03 on images.
 inline constexpr double kWholeAgreement = 0.02;
 /// Least bounds: the error, relative to the range of a sample, below which two results are the same whatever the floor. Measured on right
@@ -44,8 +45,6 @@ inline constexpr double kLargestOwnRounding = 0.1;
 inline constexpr double kSameThingCorrelation = 0.9;
 /// A value is a different thing under an old name if its reader's error falls below this share of itself once the reader is not fed it.
 inline constexpr double kOtherThingErrorShare = 0.25;
-/// Relative: a difference of a factor that no rounding to 16 bits hides in the products that read it, whose bounds are below 2e-2.
-inline constexpr double kShownByProducts = 0.05;
 /// A factor common to all elements of a 16-bit value: the least number of roundings, and of elements, from which it counts.
 inline constexpr double kGainInRoundings = 4;
 inline constexpr double kFewestElementsForGain = 64;

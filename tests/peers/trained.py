@@ -3,7 +3,7 @@
   RELAYOUT_PYTHON=PYTHON cmake/dev bench trained [--models GLOB…] [--ways NAME…] [--json FILE] [--jobs N]
 
 Each model of RELAYOUT_MODELS, and of its folder `real`, is converted in the ways of WAYS; ONNX Runtime runs both files on the stored inputs, and
-verify judges them, strictly but for fp16: there on inputs of its own, and where these do not tell, on the stored ones. What fp16 may move is what ONNX
+verify judges them strictly: on inputs of its own, and in fp16, where these do not tell, on the stored ones. What fp16 may move is what ONNX
 Runtime moves when the model's weights alone are rounded to it; a model that verify refuses for that (`convert --verify` writes nothing) counts as
 refused. Then each output gets a node that changes its dims alone, which verify has to call different.
 PYTHON has numpy, onnx and onnxruntime. Files stay below XDG_CACHE_HOME/relayout/peers/trained."""
@@ -156,7 +156,7 @@ class Row:
     def is_right(self) -> bool:
         if self.way == "dims":
             return not self.missed
-        return self.code == 0 and self.is_near and (self.proved or self.way == "fp16")
+        return self.code == 0 and self.is_near and self.proved
 
     @property
     def is_near(self) -> bool:
@@ -185,11 +185,11 @@ def convert(judge, name: str, file: pathlib.Path, way: str, right) -> Row:
             row.error = error(right, answers(result, stored(file), way == "nhwc"), way == "nhwc")
         except Exception as problem:
             row.runs = str(problem).strip().splitlines()[0][:200]
-    verdict = judge.verify(file, result, *([] if way == "fp16" else ["--strict"]), *words[1])  # fp16 rounds, which nothing proves
+    verdict = judge.verify(file, result, "--strict", *words[1])
     if way == "fp16":
         row.rounded = None if right is None else error(right, answers(with_rounded_weights(file), stored(file), False), False)
         row.stored = verdict.code == 1
-        verdict = judge.verify(file, result, *words[1], *stored_words(file)) if row.stored else verdict
+        verdict = judge.verify(file, result, "--strict", *words[1], *stored_words(file)) if row.stored else verdict
     row.code, row.verdict, row.cpu, row.why = verdict.code, verdict.word, verdict.cpu, verdict.reason[:300]
     structure = verdict.report.get("structure") or {}
     row.proved, row.unexplained = bool(structure.get("proved")) or bool(verdict.report.get("identical")), len(structure.get("unexplained", []))

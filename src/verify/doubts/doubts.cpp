@@ -12,7 +12,7 @@ namespace relayout {
 namespace {
 
 constexpr auto kRules = std::to_array<Rule>({
-    {"node-differs", Cost::samples, Scope::nodes, find_differing_nodes, false},
+    {"node-differs", Cost::samples, Scope::rounding, find_differing_nodes, false},
     {"hidden-constant", Cost::fed, Scope::nodes, find_hidden_constants},
     {"hidden-in-graph", Cost::samples, Scope::nodes, find_constants_hidden_in_graphs},
     {"hidden-by-rounding", Cost::samples, Scope::nodes, find_constants_hidden_by_rounding},
@@ -21,18 +21,18 @@ constexpr auto kRules = std::to_array<Rule>({
     {"edge-values", Cost::fed, Scope::nodes, find_edge_values},
     {"values-not-reached", Cost::fed, Scope::nodes, find_unreached_values},
     {"one-sign", Cost::fed, Scope::nodes, find_values_of_one_sign},
-    {"rounding-ties", Cost::fed, Scope::nodes, find_rounding_ties},
+    {"rounding-ties", Cost::fed, Scope::rounding, find_rounding_ties},
     {"unentered-graph", Cost::samples, Scope::nodes, find_unentered_graphs},
     {"other-comparison", Cost::samples, Scope::nodes, find_other_comparisons},
     {"replaceable-input", Cost::files, Scope::nodes, find_replaceable_inputs},
     {"unread-attribute", Cost::samples, Scope::nodes, find_unread_attributes},
     {"one-size-only", Cost::samples, Scope::nodes, find_dims_of_one_size},
     {"other-sizes", Cost::samples, Scope::nodes, find_other_sizes},
-    {"cast-beyond-type", Cost::samples, Scope::nodes, find_casts_beyond_type},
+    {"cast-beyond-type", Cost::samples, Scope::rounding, find_casts_beyond_type},
     {"rule-not-tried", Cost::fed, Scope::nodes, find_untried_pieces},
     {"undefined-order", Cost::files, Scope::limits, find_undefined_order},
     {"formula-overflow", Cost::fed, Scope::limits, find_formula_overflow},
-    {"cast-grain", Cost::fed, Scope::nodes, find_cast_grain},
+    {"cast-grain", Cost::fed, Scope::rounding, find_cast_grain},
     {"guard-lost", Cost::fed, Scope::limits, find_lost_guards},
     {"guard-changed", Cost::fed, Scope::nodes, find_changed_guards},
     {"hidden-by-maximum", Cost::own_runs, Scope::nodes, find_hidden_by_maximum},
@@ -51,6 +51,8 @@ bool applies(const Rule& rule, const Evidence& evidence) {
     case Scope::outputs:
       return !pair.proved;
     case Scope::nodes:
+      return evidence.proof() != nullptr && !pair.proved && !pair.is_rounded && !pair.options->outputs_only;
+    case Scope::rounding:
       return evidence.proof() != nullptr && !pair.proved && !pair.options->outputs_only;
     case Scope::limits:
       return evidence.proof() != nullptr && !pair.options->outputs_only;

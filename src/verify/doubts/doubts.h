@@ -19,11 +19,12 @@ enum class Cost : uint8_t {
   own_runs,  ///< whole models run in another way: in another mode, or with other inputs or graphs
 };
 
-/// The pairs that a rule is for. `nodes` and `limits` read what was tried to prove (ProofResult), and are not asked under
+/// The pairs that a rule is for. All but `outputs` and `every` read what was tried to prove (ProofResult), and are not asked under
 /// VerifyOptions::outputs_only.
 enum class Scope : uint8_t {
   outputs,  ///< those that are not proved: it judges outputs
-  nodes,    ///< those that are not proved: it judges what the proof leaves open
+  nodes,    ///< those that are not proved: it judges what the proof leaves open, rounding to a coarser type apart
+  rounding,  ///< those that are not proved: it judges rounding too
   limits,   ///< proved ones too, as proofs are about real numbers, not about those that a type holds
   every,    ///< all: it judges the executor
 };

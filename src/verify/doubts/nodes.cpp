@@ -96,76 +96,6 @@ std::string unreached(const UnexplainedCheck& check, const Entries& entries) {
   return prefix_of(check.node, check.op_type, entries[check.entry]) + unreached(entries[check.entry]);
 }
 
-/// Whether a product of a reads a sum or product with a constant that b has no value for: its weight and summand in b absorb it.
-bool absorbs_affine(const Node& product, const Graph& b) {
-  return std::ranges::any_of(product.inputs(), [&](const Value* input) {
-    const Node* made_by = input == nullptr ? nullptr : input->producer();
-    while (made_by != nullptr && has_trait(*made_by, Trait::identity) && made_by->input(0) != nullptr)
-      made_by = made_by->input(0)->producer();
-    return made_by != nullptr && has_trait(*made_by, Trait::affine) && b.find(made_by->output(0)->name()) == nullptr;
-  });
-}
-
-/// Whether a constant of b is the summand of a product that absorbs an affine of a.
-bool holds_affine(const Unexplained& entry, const Graph& a, const Graph& b) {
-  const auto absorbs = [&](const Value* value) {
-    const Value* const namesake = value == nullptr ? nullptr : a.find(value->name());
-    const Node* const product = namesake == nullptr ? nullptr : namesake->producer();
-    return product != nullptr && has_trait(*product, Trait::multiplies) && absorbs_affine(*product, b);
-  };
-  const Value* const value = b.find(entry.name);
-  return value != nullptr && std::ranges::any_of(value->uses(), [&](const Use& use) {
-           return arithmetic_of(*use.node) == Arithmetic::add && std::ranges::any_of(use.node->inputs(), absorbs);
-         });
-}
-
-/// Affines of a whose factors b holds in weights further downstream. Where types change, the proof tells only that the weights differ, and
-/// that the value in front of the affine stands where the result was: its namesake in a vouches for it, and the products for the weights.
-class MovedAffines {
- public:
-  explicit MovedAffines(Evidence& evidence) : evidence_(evidence), b_(evidence.pair().b.model->graph()) {
-    const double rounding = unit_roundoff(evidence.pair().grain);
-    for (const Unexplained& entry : evidence.unexplained()) {
-      const bool is_other_fold = entry.values == 0;  // of another type, which is not recomputed
-      if (entry.kind == Unexplained::Kind::weight && (is_other_fold || entry.beyond_half > rounding)) changed_.insert(entry.name);
-    }
-  }
-
-  /// Whether an entry is about the value in front of such an affine, whose numbers differ by so much that products would show it.
-  [[nodiscard]] bool are_behind(const Unexplained& entry) const {
-    if (entry.largest < rules::kShownByProducts) return false;
-    const Node* const node = evidence_.named(evidence_.pair().b).first(entry.name);
-    const Value* const value = node == nullptr ? nullptr : first_output(*node);
-    const Value* const namesake = value == nullptr ? nullptr : evidence_.pair().a.model->graph().find(value->name());
-    const auto is_moved = [&](const Use& use) {
-      const Value* const result = first_output(*use.node);
-      return has_trait(*use.node, Trait::affine) && result != nullptr && b_.find(result->name()) == nullptr;
-    };
-    return namesake != nullptr && std::ranges::any_of(namesake->uses(), is_moved) && lead_to_changed_weights(*value, 0);
-  }
-
- private:
-  /// Whether all readers of a value are products by weights that differ, through nodes that factors pass.
-  [[nodiscard]] bool lead_to_changed_weights(const Value& value, int depth) const {
-    constexpr int kDeepest = 8;
-    const auto leads = [&](const Use& use) {
-      const Traits traits = traits_of(*use.node);
-      const auto is_changed = [&](const Value* input) { return input != nullptr && changed_.contains(input->name()); };
-      if (traits.has(Trait::linear)) return std::ranges::any_of(use.node->inputs(), is_changed);
-      const Value* const result = first_output(*use.node);
-      const bool passes = traits.has(Trait::identity) || traits.has(Trait::casts) || traits.has(Trait::homogeneous) ||
-                          traits.has(Trait::pools) || traits.has(Trait::averages) || traits.moves_input(as_size(use.index)) ||
-                          traits.arithmetic() == Arithmetic::multiply;
-      return passes && result != nullptr && depth < kDeepest && lead_to_changed_weights(*result, depth + 1);
-    };
-    return !value.uses().empty() && !value.is_output() && std::ranges::all_of(value.uses(), leads);
-  }
-
-  Evidence& evidence_;
-  const Graph& b_;
-  std::unordered_set<std::string> changed_;
-};
-
 /// Whether a constant differs by more than rounding to b's narrow type, and its nodes stay within their floors. Every node differs by
 /// rounding there, so that an effect says nothing about the constant. Weights and biases may hold folded factors, which the proof does not
 /// recognize where types change.
@@ -267,11 +197,8 @@ VerifyFindings find_constants_hidden_by_rounding(Evidence& evidence) {
   const Entries& entries = evidence.unexplained();
   VerifyFindings out;
   if (grain == DataType::undefined) return out;
-  const Graph &a = evidence.pair().a.model->graph(), &b = evidence.pair().b.model->graph();
-  const MovedAffines moved(evidence);
   for (const UnexplainedCheck& check : evidence.nodes().checks) {
-    const Unexplained& entry = entries[check.entry];
-    if (!exceeds_rounding(check, entries, grain) || holds_affine(entry, a, b) || moved.are_behind(entry)) continue;
+    if (!exceeds_rounding(check, entries, grain)) continue;
     out.push_back({.text = prefix_of(check.node, check.op_type, entries[check.entry]) + entries[check.entry].text +
                            ": more than rounding to " + std::string(name_of(grain)) + ", less than the rounding of the node's result",
                    .node = check.node});

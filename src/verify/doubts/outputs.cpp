@@ -31,10 +31,10 @@ bool has_mostly(const OutputComparison& output, const Reference& reference, cons
   return with > 0 && 2 * with >= usual;
 }
 
-/// Whether nearly all elements of a sample agree in 16 bits, whatever its floor: that is of the elements that rounding moves farthest, such
-/// as those on the edges of a map of probabilities.
-bool agrees_on_the_whole(const SampleMetrics& metrics) {
-  return metrics.rms_error <= rules::kWholeAgreement;
+/// Whether rounding alone sets a sample apart, and nearly all of its elements agree, whatever its floor: that is of the elements that
+/// rounding moves farthest, such as those on the edges of a map of probabilities.
+bool agrees_on_the_whole(const Pair& pair, const SampleMetrics& metrics) {
+  return pair.is_rounded && metrics.rms_error <= rules::kWholeAgreement;
 }
 
 }  // namespace
@@ -62,7 +62,7 @@ VerifyFindings find_ill_conditioned_outputs(Evidence& evidence) {
     const OutputComparison& output = evidence.outputs()[i];
     const bool is_measured_narrowly = is_narrow(pair.type_of_floor(output.type));
     const auto is_ill = [&](const SampleMetrics& metrics) {
-      return metrics.ill_conditioned && !(is_measured_narrowly && agrees_on_the_whole(metrics));
+      return metrics.ill_conditioned && !(is_measured_narrowly && agrees_on_the_whole(pair, metrics));
     };
     if (pair.options->accept.is_given() && is_measured_narrowly) continue;
     if (output.samples.empty() || !std::ranges::all_of(output.samples, is_ill) || evidence.nodes().vouch) continue;
@@ -85,7 +85,7 @@ VerifyFindings find_wide_floors(Evidence& evidence) {
     const bool is_measured_narrowly = is_narrow(pair.type_of_floor(output.type));
     const auto is_wide = [&](const SampleMetrics& metrics) {
       const bool is_open = metrics.floor.max > rules::kWidestFloor && metrics.max_error > most;
-      return is_open && !(is_measured_narrowly && agrees_on_the_whole(metrics));
+      return is_open && !(is_measured_narrowly && agrees_on_the_whole(pair, metrics));
     };
     if (is_measured_narrowly ? !has_mostly(output, evidence.reference(), is_wide) : evidence.nodes().vouch) continue;
     const auto wide = std::ranges::find_if(output.samples, is_wide);
