@@ -409,6 +409,12 @@ const std::string kScaledProduct =
     "<float[2, 2] v = {0.000244140625, 0.0001220703125, -0.000244140625, 0.00048828125}> { w = Cast<to = 10>(v)\n" + half("k", "4096.0") +
     "t = Mul(x, k)\n y = MatMul(t, w)";
 
+constexpr const char* kHalfSums = "(float16[N, 64] x) => (float16[N, 1] y) ";
+const std::string kMean = integers("ax", "1") + "y = ReduceMean(x, ax)";
+std::string scaled_sum(std::string_view factor, std::string_view divisor) {
+  return integers("ax", "1") + half("k", factor) + half("d", divisor) + "t = Mul(x, k)\n s = ReduceSum(t, ax)\n y = Div(s, d)";
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Overflow, NotTheSame,
     ::testing::Values(
@@ -425,13 +431,21 @@ INSTANTIATE_TEST_SUITE_P(
         Doubted{"in front of a choice", kRows, number("z", "0.0") + "c = Greater(x, z)\n y = Where(c, x, z)",
                 number("z", "0.0") + number("k", "1e37") + "c = Greater(x, z)\n t = Mul(x, k)\n u = Where(c, t, z)\n y = Div(u, k)"},
         Doubted{"of a square in f16", kHalfRows, "y = Abs(x)", "t = Mul(x, x)\n y = Sqrt(t)"},
-        Doubted{"of a power in f16", kHalfRows, "y = Abs(x)", half("k", "2.0") + "t = Pow(x, k)\n y = Sqrt(t)"}));
+        Doubted{"of a power in f16", kHalfRows, "y = Abs(x)", half("k", "2.0") + "t = Pow(x, k)\n y = Sqrt(t)"},
+        Doubted{"of a sum of scaled numbers in f16", kHalfSums, kMean, scaled_sum("1000.0", "64000.0")},
+        Doubted{"of a sum of few everyday numbers in f16", kHalfSums, kMean, scaled_sum("50.0", "3200.0")},
+        Doubted{"of a sum of squares in f16", kHalfSums, integers("ax", "1") + "y = ReduceL2(x, ax)",
+                integers("ax", "1") + "s = ReduceSumSquare(x, ax)\n y = Sqrt(s)"},
+        Doubted{"of a sum over an image in f16", "(float16[N, 2, 64, 64] x) => (float16[N, 2, 1, 1] y) ", "y = GlobalAveragePool(x)",
+                integers("ax", "2, 3") + half("k", "4096.0") + "s = ReduceSum(x, ax)\n y = Div(s, k)"}));
 
 INSTANTIATE_TEST_SUITE_P(
     Scaling, TheSame,
     ::testing::Values(Doubted{"of a sum by everyday factors", kRows, "y = Add(x, x)",
                               number("k", "4096.0") + "t = Mul(x, k)\n u = Add(t, t)\n y = Div(u, k)"},
                       Doubted{"that a fold brings into weights", kHalfPairs, kScaledProduct, kProduct, false, true},
+                      Doubted{"of a mean of 64 numbers in f16", kHalfSums, kMean, scaled_sum("1.0", "64.0")},
+                      Doubted{"of a sum of numbers scaled down in f16", kHalfSums, kMean, scaled_sum("0.015625", "1.0")},
                       Doubted{"of bytes", kHalfRows, "y = Identity(x)", half("k", "255.0") + "t = Mul(x, k)\n y = Div(t, k)"},
                       Doubted{"by a root of dims", kHalfRows, half("k", "8.0") + "y = Div(x, k)", half("k", "0.125") + "y = Mul(x, k)"},
                       Doubted{"by a large factor in f32", kRows, "y = Identity(x)",

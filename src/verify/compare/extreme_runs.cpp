@@ -72,12 +72,18 @@ double number_of(Extreme extreme, Ends ends, std::size_t position, std::size_t i
       return ends.low;
     case Extreme::usual:
       return (position % 2 == 0 ? 1 : -1) * kUsual[(position / 2 + shift) % kUsual.size()] * (ends.is_narrow ? 0.3 : 1);
+    case Extreme::large:
+      return ends.is_narrow ? 64 : kUsual.front();
     case Extreme::apart:
     case Extreme::drawn:
       break;
   }
   const std::size_t kind = (digit_sum(position) + shift) % kKinds;
   return kind == 0 ? ends.high : kind == 1 ? ends.low : 0;
+}
+
+bool is_of_usual_size(Extreme extreme) {
+  return extreme == Extreme::usual || extreme == Extreme::large;
 }
 
 int64_t count_not_finite(const Datum& datum) {
@@ -127,12 +133,12 @@ class ExtremeRuns {
         masks_(task.reference.inputs().ports().masks()),
         integers_(task.reference.inputs().ports().plain_integers()) {
     // A proof covers all shifts and factors of folds, which lie on either side of a value: the inputs alone are replaced.
-    if (extreme == Extreme::drawn || (pair_.proved && extreme != Extreme::usual)) return;
+    if (extreme == Extreme::drawn || (pair_.proved && !is_of_usual_size(extreme))) return;
     Constants constants;
     if (guarded.a != nullptr) read_ways(*guarded.a, *guarded.b, constants);
     for (const Layer& layer : layers_.all()) {
       if (layer.leaks || natural_.contains(layer.a) || natural_.contains(layer.b)) continue;
-      if (may_be_any_number(*layer.a, extreme != Extreme::usual, constants)) replaced_.insert(&layer);
+      if (may_be_any_number(*layer.a, !is_of_usual_size(extreme), constants)) replaced_.insert(&layer);
     }
   }
 

@@ -42,6 +42,7 @@ const char* words_of(Extreme extreme) {
     case Extreme::low:
       return "numbers far below 0";
     case Extreme::usual:
+    case Extreme::large:
     case Extreme::drawn:
       break;
   }
