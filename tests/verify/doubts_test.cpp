@@ -403,6 +403,31 @@ INSTANTIATE_TEST_SUITE_P(OpenOrders, TheSame,
                                            top_pair("numbers sorted again", "float[2, 9]", "w, j = TopK(v, k)\n y = Identity(w)"),
                                            top_pair("one number", "float[2, 1]", "y = Identity(v)", "1")));
 
+const std::string kSpread =
+    integers("ax", "1") + number("e", "1e-5") + "m = ReduceMean(x, ax)\n d = Sub(x, m)\n q = Mul(d, d)\n" + "v = ReduceMean(q, ax)\n";
+const std::string kMoments = integers("ax", "1") + number("e", "1e-5") + "m = ReduceMean(x, ax)\n r = Mul(m, m)\n q = Mul(x, x)\n" +
+                             "p = ReduceMean(q, ax)\n v = Sub(p, r)\n";
+Doubted variances(const std::string& what, const std::string& reader) {
+  return {what, "(float[N, 64] x) => (float[N, 1] y) ", kSpread + reader, kMoments + reader};
+}
+
+INSTANTIATE_TEST_SUITE_P(Variances, NotTheSame,
+                         ::testing::Values(variances("in front of a root", "y = Sqrt(v)"),
+                                           variances("guarded less than they may be off", "w = Add(v, e)\n y = Sqrt(w)"),
+                                           variances("in front of a logarithm", "w = Add(v, e)\n y = Log(w)"),
+                                           Doubted{
+                                               "of sums", "(float[N, 64] x) => (float[N, 1] y) ", kSpread + "y = Sqrt(v)",
+                                               number("n", "64.0") + integers("ax", "1") +
+                                                   "s = ReduceSum(x, ax)\n m = Div(s, n)\n r = Mul(m, m)\n q = ReduceSumSquare(x, ax)\n" +
+                                                   "p = Div(q, n)\n v = Sub(p, r)\n y = Sqrt(v)"}));
+
+INSTANTIATE_TEST_SUITE_P(
+    Variances, TheSame,
+    ::testing::Values(variances("as such", "y = Identity(v)"), variances("with a least one", "w = Max(v, e)\n y = Sqrt(w)"),
+                      variances("next to a large number", number("o", "1.0") + "w = Add(v, o)\n y = Sqrt(w)"),
+                      Doubted{"by moments in both", "(float[N, 64] x) => (float[N, 1] y) ", kMoments + "y = Sqrt(v)",
+                              with(kMoments, "Mul(m, m)", "Pow(m, two)").insert(0, number("two", "2.0")) + "y = Sqrt(v)"}));
+
 constexpr const char* kHalfPairs = "(float16[N, 2] x) => (float16[N, 2] y) ";
 const std::string kProduct = "<float[2, 2] v = {1, 0.5, -1, 2}> { w = Cast<to = 10>(v)\n y = MatMul(x, w)";
 const std::string kScaledProduct =
