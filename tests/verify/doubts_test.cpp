@@ -428,6 +428,29 @@ INSTANTIATE_TEST_SUITE_P(
                       Doubted{"by moments in both", "(float[N, 64] x) => (float[N, 1] y) ", kMoments + "y = Sqrt(v)",
                               with(kMoments, "Mul(m, m)", "Pow(m, two)").insert(0, number("two", "2.0")) + "y = Sqrt(v)"}));
 
+const std::string kCut = integers("b", "0") + integers("e", "299") + integers("ax", "1") + "p = Slice(x, b, e, ax)\n ";
+const std::string kScale = "q, y, z = DynamicQuantizeLinear(x)";
+std::string in_steps(std::string_view operand) {
+  return number("s", "0.05") + integers("a", "1") + "m = ReduceMax(" + std::string(operand) +
+         ", a)\n q = QuantizeLinear(m, s)\n y = DequantizeLinear(q, s)";
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    HiddenMaxima, NotTheSame,
+    ::testing::Values(Doubted{"the scale of a dynamic quantizer", "(float[2, 300] x) => (float y) ", kScale,
+                              kCut + "q, y, z = DynamicQuantizeLinear(p)"},
+                      Doubted{"its zero point", "(float[2, 300] x) => (uint8 z) ", kScale, kCut + "q, y, z = DynamicQuantizeLinear(p)"},
+                      Doubted{"a quantized maximum", "(float[2, 300] x) => (float[2, 1] y) ", in_steps("x"), kCut + in_steps("p")}));
+
+INSTANTIATE_TEST_SUITE_P(
+    HiddenMaxima, TheSame,
+    ::testing::Values(
+        Doubted{"of a transposed matrix", "(float[3, 300] x) => (float y) ", kScale,
+                "t = Transpose(x)\n q, y, z = DynamicQuantizeLinear(t)"},
+        Doubted{"of quantized numbers", "(float[2, 300] x) => (float[2, 1] y) ",
+                integers("a", "1") + "q, s, z = DynamicQuantizeLinear(x)\n d = DequantizeLinear(q, s, z)\n y = ReduceMax(d, a)",
+                integers("a", "1") + "q, s, z = DynamicQuantizeLinear(x)\n m = ReduceMax(q, a)\n y = DequantizeLinear(m, s, z)"}));
+
 constexpr const char* kHalfPairs = "(float16[N, 2] x) => (float16[N, 2] y) ";
 const std::string kProduct = "<float[2, 2] v = {1, 0.5, -1, 2}> { w = Cast<to = 10>(v)\n y = MatMul(x, w)";
 const std::string kScaledProduct =
