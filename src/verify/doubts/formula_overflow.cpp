@@ -2,7 +2,6 @@
 
 #include <cmath>
 
-#include "base/numbers.h"
 #include "model/node.h"
 #include "model/walk.h"
 #include "proof/finite_numbers.h"
