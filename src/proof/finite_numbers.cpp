@@ -149,6 +149,7 @@ struct Monomial {
   const Node* beyond = nullptr;  ///< the first node on the way whose result leaves its type where x is an everyday number
   double from = 0;               ///< the least such |x|, as a power of two
   bool is_multiplied = false;    ///< by the weights of a linear operator
+  bool is_summed = false;        ///< `beyond` needs a sum of numbers of one sign
   const Node* below = nullptr;   ///< the first node whose result has lost bits where |x| is 1
 
   [[nodiscard]] double at(double x) const { return factor + power * x; }
@@ -178,8 +179,9 @@ class OverflowReader {
     if (next->beyond == nullptr && from <= usual) {
       next->beyond = &node;
       next->from = from;
+      next->is_summed = is_sum_of_elements(node);
     } else if (next->beyond != nullptr && next->at(next->from) < end_of(type) - 2 && seen_.insert(next->beyond).second) {
-      found_.push_back({next->beyond, next->base, next->from, false, next->is_multiplied});
+      found_.push_back({next->beyond, next->base, next->from, false, next->is_multiplied, next->is_summed});
     }
     read_low_end(node, low_end_of(type), *next);
     monomials_[&made] = *next;
@@ -194,7 +196,7 @@ class OverflowReader {
       const Monomial one = of(*operand);
       const bool is_divisor = arithmetic == Arithmetic::divide && operand == node.input(1);
       if (!is_divisor && one.beyond != nullptr && seen_.insert(one.beyond).second)
-        found_.push_back({one.beyond, one.base, one.from, false, false});
+        found_.push_back({one.beyond, one.base, one.from, false, false, one.is_summed});
     }
   }
 
@@ -204,7 +206,7 @@ class OverflowReader {
     if (next.below == nullptr && next.factor < end - kBits) {
       next.below = &node;
     } else if (next.below != nullptr && next.factor > end + kBits && seen_.insert(next.below).second) {
-      found_.push_back({next.below, next.base, 0, true, false});
+      found_.push_back({next.below, next.base, 0, true});
     }
   }
 
@@ -221,6 +223,7 @@ class OverflowReader {
     const bool passes_on =
         traits.has(Trait::casts) || traits.has(Trait::identity) || traits.moves_input(0) || node.is("Abs") || node.is("Neg");
     if (passes_on) return of(*first);
+    if (is_sum_of_elements(node)) return sum(node, of(*first));
     if (keeps_scale(node)) return of(*first).power == 1 ? std::optional(of(*first)) : std::nullopt;
     if (auto largest = largest_among(node)) return largest;
     if (node.is("Sqrt")) return raised(of(*first), 0.5);
@@ -241,10 +244,23 @@ class OverflowReader {
     return out;
   }
 
-  /// Whether a result of one operand grows with it, as maxima and sums of few numbers do.
+  static bool is_sum_of_elements(const Node& node) { return node.is("ReduceSum") || node.is("ReduceL1") || node.is("ReduceSumSquare"); }
+
+  /// The result of a sum, of as many numbers as are certain.
+  [[nodiscard]] Monomial sum(const Node& node, Monomial operand) {
+    if (node.is("ReduceSumSquare")) operand = *raised(operand, 2);
+    operand.factor += log2_of_certain_dims(*node.input(0)) - log2_of_certain_dims(*node.output(0));
+    return operand;
+  }
+  [[nodiscard]] double log2_of_certain_dims(const Value& value) {
+    double out = 0;
+    for (const int64_t dim : shapes_.of(value, constants_).value_or(Dims())) out += dim > 0 ? std::log2(static_cast<double>(dim)) : 0;
+    return out;
+  }
+
+  /// Whether a result of one operand is of its size, as maxima and means are.
   static bool keeps_scale(const Node& node) {
-    constexpr auto kReductions =
-        std::to_array<std::string_view>({"ReduceL1", "ReduceL2", "ReduceMax", "ReduceMean", "ReduceMin", "ReduceSum"});
+    constexpr auto kReductions = std::to_array<std::string_view>({"ReduceL2", "ReduceMax", "ReduceMean", "ReduceMin"});
     constexpr auto kTraits = std::to_array({Trait::averages, Trait::homogeneous, Trait::pools});
     return std::ranges::any_of(kReductions, [&](std::string_view op) { return node.is(op); }) ||
            std::ranges::any_of(kTraits, [&](Trait trait) { return has_trait(node, trait); });
@@ -285,6 +301,7 @@ class OverflowReader {
     one.beyond = other.beyond;
     one.from = other.from;
     one.is_multiplied = other.is_multiplied;
+    one.is_summed = other.is_summed;
     return one;
   }
 
@@ -306,6 +323,7 @@ class OverflowReader {
   OpSignatures signatures_;
   ElementTypes types_;
   Constants constants_;
+  CertainShapes shapes_;
   std::unordered_map<const Value*, Monomial> monomials_;
   std::set<const Node*> seen_;
   std::vector<Overflow> found_;

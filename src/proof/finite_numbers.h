@@ -25,6 +25,7 @@ struct Overflow {
   double from = 0;              ///< the least |x|, or the largest one with is_low, as a power of two
   bool is_low = false;
   bool is_multiplied = false;  ///< weights of a linear operator undo the factor, into which a fold may bring it
+  bool is_summed = false;      ///< only sums of numbers of one sign overflow
 };
 
 /// "overflows from about 1000 on" or "has fewer bits up to about 0.5".

@@ -403,11 +403,65 @@ INSTANTIATE_TEST_SUITE_P(OpenOrders, TheSame,
                                            top_pair("numbers sorted again", "float[2, 9]", "w, j = TopK(v, k)\n y = Identity(w)"),
                                            top_pair("one number", "float[2, 1]", "y = Identity(v)", "1")));
 
+const std::string kSpread =
+    integers("ax", "1") + number("e", "1e-5") + "m = ReduceMean(x, ax)\n d = Sub(x, m)\n q = Mul(d, d)\n" + "v = ReduceMean(q, ax)\n";
+const std::string kMoments = integers("ax", "1") + number("e", "1e-5") + "m = ReduceMean(x, ax)\n r = Mul(m, m)\n q = Mul(x, x)\n" +
+                             "p = ReduceMean(q, ax)\n v = Sub(p, r)\n";
+Doubted variances(const std::string& what, const std::string& reader) {
+  return {what, "(float[N, 64] x) => (float[N, 1] y) ", kSpread + reader, kMoments + reader};
+}
+
+INSTANTIATE_TEST_SUITE_P(Variances, NotTheSame,
+                         ::testing::Values(variances("in front of a root", "y = Sqrt(v)"),
+                                           variances("guarded less than they may be off", "w = Add(v, e)\n y = Sqrt(w)"),
+                                           variances("in front of a logarithm", "w = Add(v, e)\n y = Log(w)"),
+                                           Doubted{
+                                               "of sums", "(float[N, 64] x) => (float[N, 1] y) ", kSpread + "y = Sqrt(v)",
+                                               number("n", "64.0") + integers("ax", "1") +
+                                                   "s = ReduceSum(x, ax)\n m = Div(s, n)\n r = Mul(m, m)\n q = ReduceSumSquare(x, ax)\n" +
+                                                   "p = Div(q, n)\n v = Sub(p, r)\n y = Sqrt(v)"}));
+
+INSTANTIATE_TEST_SUITE_P(
+    Variances, TheSame,
+    ::testing::Values(variances("as such", "y = Identity(v)"), variances("with a least one", "w = Max(v, e)\n y = Sqrt(w)"),
+                      variances("next to a large number", number("o", "1.0") + "w = Add(v, o)\n y = Sqrt(w)"),
+                      Doubted{"by moments in both", "(float[N, 64] x) => (float[N, 1] y) ", kMoments + "y = Sqrt(v)",
+                              with(kMoments, "Mul(m, m)", "Pow(m, two)").insert(0, number("two", "2.0")) + "y = Sqrt(v)"}));
+
+const std::string kCut = integers("b", "0") + integers("e", "299") + integers("ax", "1") + "p = Slice(x, b, e, ax)\n ";
+const std::string kScale = "q, y, z = DynamicQuantizeLinear(x)";
+std::string in_steps(std::string_view operand) {
+  return number("s", "0.05") + integers("a", "1") + "m = ReduceMax(" + std::string(operand) +
+         ", a)\n q = QuantizeLinear(m, s)\n y = DequantizeLinear(q, s)";
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    HiddenMaxima, NotTheSame,
+    ::testing::Values(Doubted{"the scale of a dynamic quantizer", "(float[2, 300] x) => (float y) ", kScale,
+                              kCut + "q, y, z = DynamicQuantizeLinear(p)"},
+                      Doubted{"its zero point", "(float[2, 300] x) => (uint8 z) ", kScale, kCut + "q, y, z = DynamicQuantizeLinear(p)"},
+                      Doubted{"a quantized maximum", "(float[2, 300] x) => (float[2, 1] y) ", in_steps("x"), kCut + in_steps("p")}));
+
+INSTANTIATE_TEST_SUITE_P(
+    HiddenMaxima, TheSame,
+    ::testing::Values(
+        Doubted{"of a transposed matrix", "(float[3, 300] x) => (float y) ", kScale,
+                "t = Transpose(x)\n q, y, z = DynamicQuantizeLinear(t)"},
+        Doubted{"of quantized numbers", "(float[2, 300] x) => (float[2, 1] y) ",
+                integers("a", "1") + "q, s, z = DynamicQuantizeLinear(x)\n d = DequantizeLinear(q, s, z)\n y = ReduceMax(d, a)",
+                integers("a", "1") + "q, s, z = DynamicQuantizeLinear(x)\n m = ReduceMax(q, a)\n y = DequantizeLinear(m, s, z)"}));
+
 constexpr const char* kHalfPairs = "(float16[N, 2] x) => (float16[N, 2] y) ";
 const std::string kProduct = "<float[2, 2] v = {1, 0.5, -1, 2}> { w = Cast<to = 10>(v)\n y = MatMul(x, w)";
 const std::string kScaledProduct =
     "<float[2, 2] v = {0.000244140625, 0.0001220703125, -0.000244140625, 0.00048828125}> { w = Cast<to = 10>(v)\n" + half("k", "4096.0") +
     "t = Mul(x, k)\n y = MatMul(t, w)";
+
+constexpr const char* kHalfSums = "(float16[N, 64] x) => (float16[N, 1] y) ";
+const std::string kMean = integers("ax", "1") + "y = ReduceMean(x, ax)";
+std::string scaled_sum(std::string_view factor, std::string_view divisor) {
+  return integers("ax", "1") + half("k", factor) + half("d", divisor) + "t = Mul(x, k)\n s = ReduceSum(t, ax)\n y = Div(s, d)";
+}
 
 INSTANTIATE_TEST_SUITE_P(
     Overflow, NotTheSame,
@@ -425,13 +479,21 @@ INSTANTIATE_TEST_SUITE_P(
         Doubted{"in front of a choice", kRows, number("z", "0.0") + "c = Greater(x, z)\n y = Where(c, x, z)",
                 number("z", "0.0") + number("k", "1e37") + "c = Greater(x, z)\n t = Mul(x, k)\n u = Where(c, t, z)\n y = Div(u, k)"},
         Doubted{"of a square in f16", kHalfRows, "y = Abs(x)", "t = Mul(x, x)\n y = Sqrt(t)"},
-        Doubted{"of a power in f16", kHalfRows, "y = Abs(x)", half("k", "2.0") + "t = Pow(x, k)\n y = Sqrt(t)"}));
+        Doubted{"of a power in f16", kHalfRows, "y = Abs(x)", half("k", "2.0") + "t = Pow(x, k)\n y = Sqrt(t)"},
+        Doubted{"of a sum of scaled numbers in f16", kHalfSums, kMean, scaled_sum("1000.0", "64000.0")},
+        Doubted{"of a sum of few everyday numbers in f16", kHalfSums, kMean, scaled_sum("50.0", "3200.0")},
+        Doubted{"of a sum of squares in f16", kHalfSums, integers("ax", "1") + "y = ReduceL2(x, ax)",
+                integers("ax", "1") + "s = ReduceSumSquare(x, ax)\n y = Sqrt(s)"},
+        Doubted{"of a sum over an image in f16", "(float16[N, 2, 64, 64] x) => (float16[N, 2, 1, 1] y) ", "y = GlobalAveragePool(x)",
+                integers("ax", "2, 3") + half("k", "4096.0") + "s = ReduceSum(x, ax)\n y = Div(s, k)"}));
 
 INSTANTIATE_TEST_SUITE_P(
     Scaling, TheSame,
     ::testing::Values(Doubted{"of a sum by everyday factors", kRows, "y = Add(x, x)",
                               number("k", "4096.0") + "t = Mul(x, k)\n u = Add(t, t)\n y = Div(u, k)"},
                       Doubted{"that a fold brings into weights", kHalfPairs, kScaledProduct, kProduct, false, true},
+                      Doubted{"of a mean of 64 numbers in f16", kHalfSums, kMean, scaled_sum("1.0", "64.0")},
+                      Doubted{"of a sum of numbers scaled down in f16", kHalfSums, kMean, scaled_sum("0.015625", "1.0")},
                       Doubted{"of bytes", kHalfRows, "y = Identity(x)", half("k", "255.0") + "t = Mul(x, k)\n y = Div(t, k)"},
                       Doubted{"by a root of dims", kHalfRows, half("k", "8.0") + "y = Div(x, k)", half("k", "0.125") + "y = Mul(x, k)"},
                       Doubted{"by a large factor in f32", kRows, "y = Identity(x)",

@@ -29,18 +29,22 @@ namespace {
 
 constexpr const char* kExtremeStep = "extreme numbers";
 
-/// A low and a high number: Exp of the low one is 0 in the type, of the high one it is finite, and 1 minus its Sigmoid is 0.
+/// A low and a high number: Exp of the low one is 0 in the type, of the high one it is finite, and 1 minus its Sigmoid is 0. And a small
+/// distance of two numbers of some hundreds (in float16, tens).
 struct Ends {
-  double low, high;
+  double low, high, step;
   bool is_narrow;
 };
 Ends ends_of(DataType type) {
-  if (type == DataType::float16) return {-30, 10, true};
-  return type == DataType::float64 ? Ends{-800, 40, false} : Ends{-130, 40, false};
+  if (type == DataType::float16) return {-30, 10, 0.125, true};
+  return type == DataType::float64 ? Ends{-800, 40, 1e-7, false} : Ends{-130, 40, 1e-3, false};
 }
 
 /// Kinds of numbers that are far apart.
 constexpr std::size_t kKinds = 3;
+
+/// What numbers that hardly vary are close to: whether rounding brings a variance below 0 depends on that.
+constexpr std::array kCentres{97.3, 211.7, 389.1, 151.9, 301.3, 61.7, 173.1, 347.9};
 
 /// The sum of the digits of a position to the base kKinds, which is constant along no axis of a tensor.
 std::size_t digit_sum(std::size_t position) {
@@ -72,12 +76,21 @@ double number_of(Extreme extreme, Ends ends, std::size_t position, std::size_t i
       return ends.low;
     case Extreme::usual:
       return (position % 2 == 0 ? 1 : -1) * kUsual[(position / 2 + shift) % kUsual.size()] * (ends.is_narrow ? 0.3 : 1);
+    case Extreme::close:
+      return kCentres[(position / item + shift) % kCentres.size()] * (ends.is_narrow ? 0.3 : 1) +
+             ends.step * static_cast<double>(digit_sum(position));
+    case Extreme::large:
+      return ends.is_narrow ? 64 : kUsual.front();
     case Extreme::apart:
     case Extreme::drawn:
       break;
   }
   const std::size_t kind = (digit_sum(position) + shift) % kKinds;
   return kind == 0 ? ends.high : kind == 1 ? ends.low : 0;
+}
+
+bool is_of_usual_size(Extreme extreme) {
+  return extreme == Extreme::usual || extreme == Extreme::large;
 }
 
 int64_t count_not_finite(const Datum& datum) {
@@ -127,12 +140,12 @@ class ExtremeRuns {
         masks_(task.reference.inputs().ports().masks()),
         integers_(task.reference.inputs().ports().plain_integers()) {
     // A proof covers all shifts and factors of folds, which lie on either side of a value: the inputs alone are replaced.
-    if (extreme == Extreme::drawn || (pair_.proved && extreme != Extreme::usual)) return;
+    if (extreme == Extreme::drawn || (pair_.proved && !is_of_usual_size(extreme))) return;
     Constants constants;
     if (guarded.a != nullptr) read_ways(*guarded.a, *guarded.b, constants);
     for (const Layer& layer : layers_.all()) {
       if (layer.leaks || natural_.contains(layer.a) || natural_.contains(layer.b)) continue;
-      if (may_be_any_number(*layer.a, extreme != Extreme::usual, constants)) replaced_.insert(&layer);
+      if (may_be_any_number(*layer.a, !is_of_usual_size(extreme), constants)) replaced_.insert(&layer);
     }
   }
 
@@ -287,12 +300,28 @@ std::vector<Drawn> drawn_from(std::span<const std::size_t> samples) {
   return out;
 }
 
+/// Numbers that hardly vary, close to each centre.
+std::vector<Drawn> all_centres(const ExtremeTask& task) {
+  std::vector<Drawn> out;
+  for (const std::size_t sample : task.samples) {
+    for (std::size_t shift = 0; shift < kCentres.size(); ++shift) out.push_back({sample, shift});
+  }
+  return out;
+}
+
 /// Integers choose among numbers far apart: each sample chooses others, and what the first one chooses is each kind of number in turn.
 std::vector<Drawn> all_choices(const ExtremeTask& task) {
   std::vector<Drawn> out;
   for (std::size_t i = 0; i < task.reference.samples().size(); ++i) out.push_back({i});
   for (std::size_t shift = 1; shift < kKinds; ++shift) out.push_back({0, shift});
   return out;
+}
+
+/// The numbers that runs of an extreme draw from.
+std::vector<Drawn> all_drawn(const ExtremeTask& task, Extreme extreme) {
+  if (extreme == Extreme::close) return all_centres(task);
+  const bool chooses = task.reference.inputs().ports().has_integers();
+  return extreme == Extreme::apart && chooses ? all_choices(task) : drawn_from(task.samples);
 }
 
 }  // namespace
@@ -310,9 +339,8 @@ std::optional<EdgeMismatch> compare_finite(const ExtremeTask& task, Extreme extr
 std::optional<EdgeMismatch> compare_edges(const ExtremeTask& task, std::span<const Extreme> extremes, bool with_roots,
                                           const Guarded& guarded) {
   std::map<std::size_t, ExtremeRuns> at_zero;
-  const bool chooses = task.reference.inputs().ports().has_integers();
   for (const Extreme extreme : extremes) {
-    for (const Drawn from : extreme == Extreme::apart && chooses ? all_choices(task) : drawn_from(task.samples)) {
+    for (const Drawn from : all_drawn(task, extreme)) {
       if (!task.pair.steps->affords(kExtremeStep, 2)) break;
       ExtremeRuns runs(task, from, extreme, has_edge, guarded);
       if (auto found = runs.compare()) return found;

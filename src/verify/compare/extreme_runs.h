@@ -21,7 +21,9 @@ enum class Extreme : uint8_t {
   apart,  ///< so far apart that the smaller ones vanish in a Softmax
   alone,  ///< one on a line so far above the others that its Softmax is 1
   low,    ///< so low that Exp comes to 0
+  close,  ///< far from 0, and as close together as their type holds: a variance vanishes next to squares
   usual,  ///< of either sign, of magnitudes from 1 to 1000, in float16 to 300
+  large,  ///< the largest everyday number everywhere: sums are as large as they get
   drawn,  ///< none: the numbers of the first sample
 };
 

@@ -94,6 +94,7 @@ class WayReader {
     follow(*operand, way);
     way.form.erase(way.form.find_last_not_of('r') + 1);  // past all guards
     const Node* const maker = way.values.back()->producer();
+    if (maker != nullptr && is_difference_of_means(*maker)) way.difference = maker;
     if (way.guards.numbers.empty() && maker != nullptr) way.guards.operator_type = maker->op_type();
     return way;
   }
@@ -116,6 +117,31 @@ class WayReader {
       add(way, *guard, node);
       if (*guard <= kMostGuard) way.unguarded = way.values.size() - 1;
     }
+  }
+
+  /// Whether a node subtracts the square of a mean from a mean of squares: a variance, which rounding may bring below 0.
+  [[nodiscard]] bool is_difference_of_means(const Node& node) {
+    if (arithmetic_of(node) != Arithmetic::subtract || node.input(0) == nullptr || node.input(1) == nullptr) return false;
+    return is_mean_of_squares(node.input(0)) && is_scaled_square(node.input(1));
+  }
+  [[nodiscard]] bool is_mean_of_squares(const Value* value) {
+    constexpr auto kSums = std::to_array<std::string_view>({"ReduceMean", "ReduceSum"});
+    bool is_sum = false;
+    for (; value != nullptr && value->producer() != nullptr; value = upstream_of(*value->producer())) {
+      const Node& node = *value->producer();
+      if (node.is("ReduceSumSquare")) return true;
+      if (is_square(node)) return is_sum;
+      is_sum = is_sum || has_trait(node, Trait::averages) || std::ranges::any_of(kSums, [&](std::string_view op) { return node.is(op); });
+    }
+    return false;
+  }
+  [[nodiscard]] bool is_scaled_square(const Value* value) {
+    while (value != nullptr && value->producer() != nullptr && !is_square(*value->producer())) value = upstream_of(*value->producer());
+    return value != nullptr && value->producer() != nullptr;
+  }
+  [[nodiscard]] bool is_square(const Node& node) {
+    const bool is_product = arithmetic_of(node) == Arithmetic::multiply && node.input(0) == node.input(1);
+    return is_product || (node.is("Pow") && number_of(node.input(1)) == 2);
   }
 
   [[nodiscard]] bool is_root(const Node& node) {
@@ -264,6 +290,7 @@ GuardedWays::GuardedWays(const Model& model) {
     auto way = reader.read(node);
     if (!way) return;
     least_ = std::min(least_, way->least);
+    if (way->difference != nullptr) differences_.insert(way->difference);
     const GuardedWay& kept = ways_.emplace(&node, *std::move(way)).first->second;
     if (seen.emplace(&node.graph(), kept.values.back(), kept.guards).second) guarded_.emplace(kept.guards, &kept);
   });

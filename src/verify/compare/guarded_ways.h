@@ -41,6 +41,7 @@ struct GuardedWay {
   const Node* adds = nullptr;                              ///< the last guard; nullptr: none
   double least = std::numeric_limits<double>::infinity();  ///< the smallest guard
   std::vector<const Value*> values;                        ///< the operand, and what it is computed from
+  const Node* difference = nullptr;                        ///< makes the last value: a variance as E[x²] − E[x]²
   std::size_t unguarded = 0;                               ///< index of the first value upstream of all small guards
   std::string form;                                        ///< upstream: r for a root, + for a number that is added, m for a least one
 
@@ -53,6 +54,8 @@ class GuardedWays {
   explicit GuardedWays(const Model& model);
   [[nodiscard]] const GuardedWay* of(const Node* edge) const;
   [[nodiscard]] double least_guard() const noexcept { return least_; }  ///< infinite: there is none
+  /// The number of variances as E[x²] − E[x]² on the ways.
+  [[nodiscard]] std::size_t count_differences() const noexcept { return differences_.size(); }
   /// A node with guards that no node of the other model has; nullptr: none.
   [[nodiscard]] const Node* first_alone(const GuardedWays& others, const GuardTolerance& tolerance) const;
   /// Whether one of two models has numbers as guards that the other one has not, or at other places.
@@ -65,6 +68,7 @@ class GuardedWays {
   std::unordered_map<const Node*, GuardedWay> ways_;
   Guarded guarded_;                   ///< each operand once
   std::multiset<std::string> forms_;  ///< of operands with numbers as guards that are on no other way
+  std::set<const Node*> differences_;
   double least_ = std::numeric_limits<double>::infinity();
 };
 

@@ -2,7 +2,6 @@
 
 #include <cmath>
 
-#include "base/numbers.h"
 #include "model/node.h"
 #include "model/walk.h"
 #include "proof/finite_numbers.h"
@@ -59,7 +58,11 @@ VerifyFindings find_formula_overflow(Evidence& evidence) {
     const auto low = std::ranges::find_if(*list, &proof::Overflow::is_low);
     if (low != list->end()) return {finding_of(*low->node, of, text_of(*low), pair.proved)};
   }
-  const auto found = compare_finite({pair, evidence.reference(), evidence.layers(), evidence.entering_samples()}, Extreme::usual, may_make);
+  const ExtremeTask task{pair, evidence.reference(), evidence.layers(), evidence.entering_samples()};
+  auto found = compare_finite(task, Extreme::usual, may_make);
+  const bool is_summed =
+      std::ranges::any_of(overflows.of_a, &proof::Overflow::is_summed) || std::ranges::any_of(overflows.of_b, &proof::Overflow::is_summed);
+  if (!found && is_summed) found = compare_finite(task, Extreme::large, may_make);
   if (!found) return {};
   const proof::Overflow* const overflow = find(*found->maker);
   const proof::Overflow of_exp{.from = std::log2(kEndOfExpInHalf)};

@@ -41,7 +41,10 @@ const char* words_of(Extreme extreme) {
       return "one number far above the others";
     case Extreme::low:
       return "numbers far below 0";
+    case Extreme::close:
+      return "numbers that hardly vary";
     case Extreme::usual:
+    case Extreme::large:
     case Extreme::drawn:
       break;
   }
@@ -110,12 +113,14 @@ VerifyFindings find_lost_guards(Evidence& evidence) {
   const Node *const of_a = a.first_alone(b, rough_tolerance), *const of_b = b.first_alone(a, rough_tolerance);
   const bool is_other = of_a != nullptr || of_b != nullptr;
   const bool may_overflow = pair.grain == DataType::float16 && may_overflow_narrow(b.least_guard());
-  if (!is_other && !may_overflow) return {};
+  const bool cancels = a.count_differences() != b.count_differences();
+  if (!is_other && !may_overflow && !cancels) return {};
   const OpenNodes open(*pair.b.model, *evidence.proof());
   const Guarded guarded{&a, &b, [&](const Node& node) { return pair.proved || open.contains(node); }};
   // A small guard overflows next to numbers without spread; only one that differs counts next to others.
   std::vector<Extreme> extremes{Extreme::zeros, Extreme::equal};
   if (is_other) extremes.insert(extremes.end(), {Extreme::apart, Extreme::alone, Extreme::low});
+  if (cancels) extremes.push_back(Extreme::close);
   const auto found = compare_edges({pair, evidence.reference(), evidence.layers(), evidence.entering_samples()}, extremes,
                                    is_other && !pair.proved, guarded);
   if (!found) return {};

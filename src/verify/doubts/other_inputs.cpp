@@ -33,6 +33,8 @@ namespace {
 constexpr const char* kStep = "inputs of other numbers";
 /// Other inputs may be conditioned worse than those of the samples, whose floors are known.
 constexpr double kWiderFloor = 20, kLeastError = 1e-3;
+/// The same where a model rounds to steps, of which other inputs may cross some.
+constexpr double kLeastErrorOfSteps = 0.05;
 
 /// Makes the last of numbers in order differ from the one before it, and so on, as far as integers are equal there.
 void part_ties(std::vector<double>& line, bool is_rising) {
@@ -89,8 +91,15 @@ void edit_numbers(const Datum& datum, const std::function<double(double, std::si
   store(tensor.type(), tensor.bytes(), 1, tensor.element_count(), numbers.data());
 }
 
+/// Whether a model rounds to steps.
+bool has_steps(const Model& model) {
+  bool found = false;
+  for_each_node(model, [&](const Node& node) { found = found || has_trait(node, Trait::quantizes); });
+  return found;
+}
+
 /// Whether two results differ by far more than rounding: in half of their elements where these are compared exactly.
-bool differ(const Datum& a, const Datum& b, DataType type, const Floor& floor) {
+bool differ(const Datum& a, const Datum& b, DataType type, double most) {
   if (!structural_difference(a, b).empty()) return true;
   if (!kRealTypes.has(type)) {
     int64_t elements = 0;
@@ -100,14 +109,7 @@ bool differ(const Datum& a, const Datum& b, DataType type, const Floor& floor) {
   Yardstick yardstick;
   yardstick.add(a);
   const SampleMetrics metrics = measure_errors(a, b, yardstick);
-  return metrics.non_finite.unequal() == 0 && metrics.max_error > std::max(kLeastError, kWiderFloor * floor.max);
-}
-
-/// Whether a model rounds to steps: other inputs may cross one, by far more than a floor.
-bool has_steps(const Model& model) {
-  bool found = false;
-  for_each_node(model, [&](const Node& node) { found = found || has_trait(node, Trait::quantizes); });
-  return found;
+  return metrics.non_finite.unequal() == 0 && metrics.max_error > most;
 }
 
 /// Whether rules of this file are to be asked: other inputs are judged by the samples' floors, which is fair only for alike arithmetic.
@@ -117,7 +119,7 @@ bool agrees_in_every_bit(Evidence& evidence) {
   });
   const Pair& pair = evidence.pair();
   const bool is_plain = pair.narrow == DataType::undefined && !pair.quantized && !evidence.unexplained().empty();
-  return is_equal && is_plain && !has_steps(*pair.a.model) && !has_steps(*pair.b.model);
+  return is_equal && is_plain;
 }
 
 /// Runs both models on a sample of which these inputs are edited. A doubt where an output then differs, which says for which inputs.
@@ -132,9 +134,11 @@ VerifyFindings try_inputs(Evidence& evidence, std::size_t sample, const std::vec
   pair.steps->next(kStep);
   const Session::Run b = pair.open(pair.b, pair.execute_options(Mode::as_written))->run(inputs);
   if (!a.rejected.empty() || !b.rejected.empty()) return {};
+  const double least = has_steps(*pair.a.model) || has_steps(*pair.b.model) ? kLeastErrorOfSteps : kLeastError;
   for (std::size_t i = 0; i < evidence.reference().outputs().count(); ++i) {
+    const double most = std::max(least, kWiderFloor * evidence.floors().of(i, sample).max);
     const auto place = evidence.candidate().outputs()[i].place;
-    if (!place || !differ(a.outputs[i], b.outputs[*place], evidence.outputs()[i].type, evidence.floors().of(i, sample))) continue;
+    if (!place || !differ(a.outputs[i], b.outputs[*place], evidence.outputs()[i].type, most)) continue;
     return {{.text = evidence.unexplained().front().text + ", and where " + text + ", output " + quote(pair.a.outputs[i].name) +
                      " differs, which no sample shows" + kMoreSamples}};
   }
