@@ -54,7 +54,7 @@ struct ProofOptions {
   /// Compare real numbers, whatever the types of 16 bits that hold them: a Cast from or to such a type changes nothing, and a constant or a
   /// fold that the second model holds in one is within half a unit of it. What rounding and range then do to values is left open.
   bool across_types = false;
-  int threads = 0;       ///< 0: 2, or fewer if fewer CPUs are available
+  int threads = 0;  ///< 0: 2, or fewer if fewer CPUs are available
   /// Inputs of int64 that callers of the second model give in 32 bits.
   std::vector<std::string> narrow_inputs = {};
 };

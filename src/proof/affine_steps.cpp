@@ -105,7 +105,8 @@ std::optional<Step> read_binary(Side& side, Ref output, bool rounded) {
             static_cast<int64_t>(constant->dims.size()),
             true,
             arithmetic == Arithmetic::multiply || arithmetic == Arithmetic::divide ? 1.0 : 0.0};
-  for (const double value : values) step.lanes.push_back(lane_of(arithmetic, value, at, rounded ? ulp(value, stored_type(*constant)) / 2 : 0));
+  for (const double value : values)
+    step.lanes.push_back(lane_of(arithmetic, value, at, rounded ? ulp(value, stored_type(*constant)) / 2 : 0));
   return step;
 }
 

@@ -93,7 +93,8 @@ bool names_type(const AttributeProto& attribute) {
 
 bool same_attribute(const Holder& model_a, const AttributeProto& a, const Holder& model_b, const AttributeProto& b) {
   if (model_a.side != nullptr && model_b.side != nullptr && names_type(a) && names_type(b)) {
-    return model_a.side->as_read(type_of_number(a.i())) == model_b.side->as_read(type_of_number(b.i())) && a.ref_attr_name() == b.ref_attr_name();
+    return model_a.side->as_read(type_of_number(a.i())) == model_b.side->as_read(type_of_number(b.i())) &&
+           a.ref_attr_name() == b.ref_attr_name();
   }
   const bool same_counts = a.has_t() == b.has_t() && a.has_g() == b.has_g() && a.has_sparse_tensor() == b.has_sparse_tensor() &&
                            a.tensors_size() == b.tensors_size() && a.graphs_size() == b.graphs_size() &&
@@ -185,7 +186,8 @@ std::vector<std::string> different_attributes(Side& side_a, Ref a, Side& side_b,
     const Effective in_b = effective(side_b, b, name);
     if (in_a.value == nullptr && in_b.value == nullptr) return;
     const auto is_same = [&](const AttributeProto* of_a, const AttributeProto* of_b) {
-      return of_a != nullptr && of_b != nullptr && same_attribute({node_a.graph().model(), &side_a}, *of_a, {node_b.graph().model(), &side_b}, *of_b);
+      return of_a != nullptr && of_b != nullptr &&
+             same_attribute({node_a.graph().model(), &side_a}, *of_a, {node_b.graph().model(), &side_b}, *of_b);
     };
     // Equal as stated, though implied in one model alone: a kernel_shape is implied by a stored weight, not by a computed one.
     if (is_same(in_a.stated, in_b.stated)) return;

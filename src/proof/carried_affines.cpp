@@ -502,7 +502,8 @@ bool read_same_constants(Sides& sides, const Claim& claim) {
     const Ref of_a = sides.a.operand(claim.a, i), of_b = sides.b.operand(claim.b, i);
     const bool are_constants = of_a && of_b && sides.a.contents(of_a) && sides.b.contents(of_b);
     const auto found = are_constants ? sides.tensor_difference(of_a, of_b) : std::nullopt;
-    if (are_constants ? !found || found->values > 0 : sides.a.contents(of_a).has_value() != sides.b.contents(of_b).has_value()) return false;
+    if (are_constants ? !found || found->values > 0 : sides.a.contents(of_a).has_value() != sides.b.contents(of_b).has_value())
+      return false;
   }
   return true;
 }

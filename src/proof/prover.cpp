@@ -107,7 +107,8 @@ bool Prover::gives_one_result(const Node& node) {
 }
 
 void Prover::claim_interface() {
-  for (Unexplained& difference : compare_interfaces(sides_.a.model(), sides_.b.model(), sides_.b.widens())) account_.note({std::move(difference), -1});
+  for (Unexplained& difference : compare_interfaces(sides_.a.model(), sides_.b.model(), sides_.b.widens()))
+    account_.note({std::move(difference), -1});
   const std::vector<const Value*> frozen = frozen_inputs(sides_.a.model(), sides_.b.model());
   for (const Value* value : frozen) sides_.a.freeze(*value);
   std::vector<const Value*> inputs = callers_inputs(sides_.a.model());

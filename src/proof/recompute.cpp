@@ -131,9 +131,8 @@ class Closeness {
   void compare(const typename Format::Element* a, const typename Format::Element* b, int64_t count, long double factor);
   /// Whether all of b's weights are a's times these factors by the rules of compare(). False: undecided.
   [[nodiscard]] bool are_clear(const float* a, const float* b, std::span<const double> factors) {
-    return count_unequal(a, b, factors) == 0 ||
-           (fold_error_ > 0 && type_ == DataType::float32 &&
-            is_clearly_near(a, b, factors, {.rounding = tolerance_, .error = fold_error_}, near_));
+    return count_unequal(a, b, factors) == 0 || (fold_error_ > 0 && type_ == DataType::float32 &&
+                                                 is_clearly_near(a, b, factors, {.rounding = tolerance_, .error = fold_error_}, near_));
   }
 
   [[nodiscard]] const Difference& difference() const { return difference_; }

@@ -135,7 +135,8 @@ DataType narrower(DataType one, DataType other) {
 /// Whether one of two numbers is the other, rounded to a type by any rounding to nearest.
 bool is_rounded(double one, double other, DataType to) {
   if (!std::isfinite(one) || !std::isfinite(other)) return std::isnan(one) && std::isnan(other);
-  return std::abs(one - other) <= kHalfUnit * std::max(spacing(one, static_cast<long double>(other), to), spacing(other, static_cast<long double>(one), to));
+  return std::abs(one - other) <=
+         kHalfUnit * std::max(spacing(one, static_cast<long double>(other), to), spacing(other, static_cast<long double>(one), to));
 }
 
 /// Counts elements below 8 bits in bytes. `rounded`: see is_rounded().

@@ -14,9 +14,9 @@ inline constexpr double kIllConditionedFloor = 1e-3, kIllConditionedFloorNarrow 
 /// Relative to the range of a sample: the widest floor that acquits by itself. A wider one allows no larger error; in types of 16 bits or
 /// fewer whatever the nodes say: a spectrum in front of a logarithm has floors of a third of the range, and is no longer of use.
 inline constexpr double kWidestFloor = 0.01;
-/// Relative to the standard deviation of a sample: the RMS error up to which values of 16 bits agree on the whole, whatever the floor, where
-/// files show that rounding alone can set them apart.
-/// Right f16 files of nine detectors and recognizers of text have 0.001 to 0.03 on images.
+/// Relative to the standard deviation of a sample: the RMS error up to which values of 16 bits agree on the whole, whatever the floor,
+/// where files show that rounding alone can set them apart. Right f16 files of nine detectors and recognizers of text have 0.001 to 0.03 on
+/// images.
 inline constexpr double kWholeAgreement = 0.02;
 /// Least bounds: the error, relative to the range of a sample, below which two results are the same whatever the floor. Measured on right
 /// pairs in each type; narrower types have twice their unit roundoff.

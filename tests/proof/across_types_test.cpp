@@ -111,7 +111,8 @@ TEST(ProofAcrossTypes, CastsAndTypesOfResultsChangeNoNumber) {
            {"m = Mul (x, s) y = Erf (m)", "n = Cast <to = 16> (x) m = Mul (n, brain) e = Erf (m) y = Cast <to = 1> (e)"},
            {"h = Cast <to = 10> (x) r = Cast <to = 1> (h) y = Mul (r, s)", "y = Mul (x, s)"},
            {"k = Shape (x) r = Cast <to = 1> (k) t = ReduceSum <keepdims = 0> (r) y = Mul (x, t)",
-            "n = Cast <to = 10> (x) k = Shape (x) r = Cast <to = 10> (k) t = ReduceSum <keepdims = 0> (r) m = Mul (n, t) y = Cast <to = 1> (m)"},
+            "n = Cast <to = 10> (x) k = Shape (x) r = Cast <to = 10> (k) t = ReduceSum <keepdims = 0> (r) m = Mul (n, t) y = Cast <to = 1> "
+            "(m)"},
            {"k = Shape (x) z = ConstantOfShape <value: tensor = float[1] {0.25}> (k) y = Add (x, z)",
             "n = Cast <to = 10> (x) k = Shape (x) z = ConstantOfShape <value: tensor = float[1] {0.25}> (k) m = Add (n, z) "
             "y = Cast <to = 1> (m)"},

@@ -22,7 +22,10 @@ Json layer_json(const LayerResult& layer) {
 
 Json proof_json(const ProofResult& proof, bool is_rounded) {
   Json out;
-  out.set("proved", proof.proved).set("across_types", is_rounded).set("weights_folded", proof.folds).set("weights_permuted", proof.permutations);
+  out.set("proved", proof.proved)
+      .set("across_types", is_rounded)
+      .set("weights_folded", proof.folds)
+      .set("weights_permuted", proof.permutations);
   out.set("nodes_rewritten", proof.rewritten);
   out.set("folds_near", proof.near_folds).set("folds_near_ulp", proof.near_ulp);
   out.set("tensors_equal", proof.tensors_equal).set("nodes_equal", proof.nodes_equal).set("nodes_folded", proof.folded_nodes);

@@ -140,7 +140,7 @@ std::string proof_text(const VerifyResult& result, const ReportStyle& style) {
                             style);
   }
   if (!style.verbose) return out + short_list(result, style);
-  if (!proof.proved) out += "explained     " + proof_counts(proof) + "\n";
+  if (!proof.proved) out += "explained     " + proof_counts(result) + "\n";
   const auto part = [](int64_t nodes, const char* what) { return nodes == 0 ? "" : counted(nodes, "node") + " " + what; };
   const std::string parts =
       joined({part(proof.nodes_equal, "equal"), part(proof.folded_nodes, "folded"), part(proof.nodes_bypassed, "bypassed"),

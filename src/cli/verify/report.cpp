@@ -117,7 +117,8 @@ void add_checks(std::string& out, const VerifyResult& result, const ReportStyle&
     return std::tie(check->node, check->outcome, check->effect, check->error, check->floor);
   };
   Table table({.indent = 2, .gap = 2, .color = style.color, .width = style.width});
-  table.head({"unexplained, at its node", "node", right("local error"), right("local floor")});
+  const bool is_rounding = result.rounded_proof && result.rounded_proof->proved;
+  table.head({is_rounding ? "rounded, at its node" : "unexplained, at its node", "node", right("local error"), right("local floor")});
   std::span<const UnexplainedCheck* const> rest = checks;
   for (std::size_t lines = 0; !rest.empty() && (style.verbose || lines < kMostLines); ++lines) {
     const UnexplainedCheck& check = *rest.front();

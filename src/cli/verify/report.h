@@ -86,7 +86,7 @@ struct PairOutcome {
 /// "/layer1/conv/Conv (Conv)"
 [[nodiscard]] std::string layer_label(const LayerResult& layer);
 /// "53 folds recomputed, 17 weights are byte permutations, 2 tensors byte-equal"
-[[nodiscard]] std::string proof_counts(const ProofResult& proof);
+[[nodiscard]] std::string proof_counts(const VerifyResult& result);
 /// The same of a complete proof, and what it leaves open.
 [[nodiscard]] std::string proof_sentence(const VerifyResult& result);
 /// The circumstances of the run: samples, floor, library, time; empty when nothing was run.

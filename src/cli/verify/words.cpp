@@ -198,7 +198,9 @@ std::string circumstances(const VerifyResult& result) {
   return out + " · " + seconds_text(result.seconds);
 }
 
-std::string proof_counts(const ProofResult& proof) {
+std::string proof_counts(const VerifyResult& result) {
+  const ProofResult& proof = *result.told_proof();
+  const bool is_rounded = result.rounded_proof.has_value();
   std::vector<std::string> parts;
   if (proof.folds > proof.near_folds) parts.push_back(counted(proof.folds - proof.near_folds, "fold") + " recomputed");
   if (proof.near_folds > 0) {
@@ -206,16 +208,17 @@ std::string proof_counts(const ProofResult& proof) {
                     " ULP, not rounded as doubles would be");
   }
   if (proof.permutations > 0) {
-    parts.push_back(counted(proof.permutations, "weight is a byte permutation", "weights are byte permutations"));
+    parts.push_back(is_rounded ? counted(proof.permutations, "weight") + " permuted"
+                               : counted(proof.permutations, "weight is a byte permutation", "weights are byte permutations"));
   }
   if (proof.rewritten > 0) parts.push_back(counted(proof.rewritten, "operator") + " equal by formula");
-  if (proof.tensors_equal > 0 || parts.empty()) parts.push_back(counted(proof.tensors_equal, "tensor") + " byte-equal");
+  if (proof.tensors_equal > 0 || parts.empty())
+    parts.push_back(counted(proof.tensors_equal, "tensor") + (is_rounded ? " equal" : " byte-equal"));
   return joined(parts, ", ");
 }
 
 std::string proof_sentence(const VerifyResult& result) {
-  const std::string rounded = result.rounded_proof ? ", but for rounding to types of 16 bits" : "";
-  return proof_counts(*result.told_proof()) + ", nothing unexplained" + rounded;
+  return proof_counts(result) + (result.rounded_proof ? ", all within rounding to 16 bits" : "") + ", nothing unexplained";
 }
 
 const char* divergence_title(const VerifyResult& result) {

@@ -22,11 +22,11 @@ enum class Cost : uint8_t {
 /// The pairs that a rule is for. All but `outputs` and `every` read what was tried to prove (ProofResult), and are not asked under
 /// VerifyOptions::outputs_only.
 enum class Scope : uint8_t {
-  outputs,  ///< those that are not proved: it judges outputs
-  nodes,    ///< those that are not proved: it judges what the proof leaves open, rounding to a coarser type apart
+  outputs,   ///< those that are not proved: it judges outputs
+  nodes,     ///< those that are not proved: it judges what the proof leaves open, rounding to a coarser type apart
   rounding,  ///< those that are not proved: it judges rounding too
-  limits,   ///< proved ones too, as proofs are about real numbers, not about those that a type holds
-  every,    ///< all: it judges the executor
+  limits,    ///< proved ones too, as proofs are about real numbers, not about those that a type holds
+  every,     ///< all: it judges the executor
 };
 
 /// A rule that looks for what samples that agree do not show.
