@@ -20,7 +20,6 @@
 #include "passes/size_walk.h"
 #include "relayout/error.h"
 #include "relayout/graph.h"
-#include "relayout/layout.h"
 #include "relayout/model.h"
 #include "relayout/pass_options.h"
 #include "relayout/types.h"
