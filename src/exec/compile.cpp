@@ -4,12 +4,10 @@
 #include "exec/inference.h"
 #include "exec/layout_guide.h"
 #include "exec/lower/fuse.h"
-#include "exec/lower/group.h"
 #include "exec/lower/lowering.h"
 #include "exec/plan.h"
 #include "exec/program.h"
 #include "exec/routine.h"
-#include "exec/routine_context.h"
 #include "relayout/execute.h"
 #include "relayout/types.h"
 

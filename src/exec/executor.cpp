@@ -1,10 +1,8 @@
 // Implements the public Executor, and checks the inputs that callers give.
 
 #include "base/text.h"
-#include "exec/executor_builder.h"
 #include "exec/program.h"
 #include "exec/routine.h"
-#include "exec/routine_context.h"
 #include "layout/cost.h"
 #include "relayout/datum.h"
 #include "relayout/error.h"

@@ -13,7 +13,6 @@
 #include "model/walk.h"
 #include "ops/constants.h"
 #include "ops/op.h"
-#include "passes/size_change.h"
 #include "relayout/datum.h"
 #include "relayout/graph.h"
 #include "relayout/layout.h"

@@ -3,16 +3,32 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "layout/graph_shapes.h"
-#include "passes/size_change.h"
 #include "relayout/graph.h"
 #include "relayout/types.h"
 
 namespace relayout::passes {
+
+/// Dims of inputs that have one fixed size and get another, or become free together.
+struct NewSize {
+  std::vector<std::pair<const Value*, std::size_t>> axes;  ///< input and axis
+  int64_t old_size = 0;
+  std::optional<int64_t> size = {};  ///< nothing: free
+};
+
+/// A constant operand that holds the old size.
+struct SizedOperand {
+  const Node* node = nullptr;
+  std::size_t input = 0;
+  std::vector<int64_t> contents = {};
+  std::vector<float> scales = {};  ///< of a Resize whose operand `sizes` these replace
+};
 
 /// Whether parts of the size stay apart, or nodes that are defined for any size may mix them.
 enum class Parts : uint8_t { apart, mixed };

@@ -6,7 +6,6 @@
 
 #include "base/times.h"
 #include "profile/causes.h"
-#include "profile/rows.h"
 #include "profile/subject.h"
 #include "profile/trace.h"
 #include "relayout/estimate.h"

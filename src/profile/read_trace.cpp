@@ -9,8 +9,6 @@
 #include "model/diagnose.h"
 #include "model/text_format.h"
 #include "profile/json_stream.h"
-#include "profile/text_source.h"
-#include "profile/trace_sums.h"
 #include "relayout/diff.h"
 #include "relayout/error.h"
 #include "relayout/estimate.h"

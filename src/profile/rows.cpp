@@ -1,7 +1,5 @@
 // Turns a plan and its recorded times into a profile: one row per node with its time, and groups of rows.
 
-#include "profile/rows.h"
-
 #include "base/times.h"
 #include "exec/program.h"
 #include "profile/trace.h"
@@ -9,7 +7,6 @@
 #include "relayout/profile.h"
 
 namespace relayout {
-
 namespace {
 
 /// Computes the times of whole runs. At least one was recorded.

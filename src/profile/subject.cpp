@@ -12,7 +12,6 @@
 #include "base/text.h"
 #include "base/times.h"
 #include "model/tensor_data.h"
-#include "profile/rows.h"
 #include "profile/trace.h"
 #include "relayout/datum.h"
 #include "relayout/error.h"

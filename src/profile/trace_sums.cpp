@@ -1,7 +1,5 @@
 // Sums the events of a trace by name and step, and compares two traces name by name.
 
-#include "profile/trace_sums.h"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -12,12 +10,12 @@
 #include "base/positions.h"
 #include "base/text.h"
 #include "base/times.h"
+#include "profile/read_trace.h"
 #include "relayout/diff.h"
 #include "relayout/error.h"
 #include "relayout/estimate.h"
 
 namespace relayout {
-
 namespace {
 
 constexpr std::size_t kMostNames = 1'000'000;

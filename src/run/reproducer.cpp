@@ -18,7 +18,6 @@
 #include "relayout/proof.h"
 #include "relayout/save_options.h"
 #include "relayout/verify.h"
-#include "run/border.h"
 #include "run/part_pair.h"
 #include "verify/compare/datum_pair.h"
 #include "verify/compare/layers.h"

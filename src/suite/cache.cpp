@@ -1,7 +1,5 @@
 // Keeps verdicts and conversions by the contents of their files, so that what is unchanged need not be done again.
 
-#include "suite/cache.h"
-
 #include <exception>
 #include <system_error>
 

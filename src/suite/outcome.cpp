@@ -1,7 +1,5 @@
 // Decides how cases of a suite ended and whether that was expected, and writes and reads the suite's document.
 
-#include "suite/outcome.h"
-
 #include <string.h>
 
 #include <algorithm>
@@ -18,7 +16,6 @@
 #include "relayout/execute.h"
 #include "relayout/suite.h"
 #include "report/json.h"
-#include "suite/shard.h"
 #include "suite/suite.h"
 
 namespace relayout {

@@ -1,8 +1,6 @@
 // Finds the part of a suite that this process runs, and merges the reports of parts. A scheduler's variables are read only on request,
 // because a suite that silently shrinks to a part of itself would still report success.
 
-#include "suite/shard.h"
-
 #include <tuple>
 
 #include "base/numbers.h"
@@ -12,7 +10,6 @@
 #include "suite/suite.h"
 
 namespace relayout {
-
 namespace {
 
 struct Scheduler {

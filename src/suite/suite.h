@@ -2,22 +2,50 @@
 #pragma once
 
 // IWYU pragma: begin_exports
+
+#include <atomic>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/sha256.h"
 #include "base/times.h"
 #include "relayout/convert.h"
 #include "relayout/suite.h"
 #include "report/json.h"
-#include "suite/cache.h"
+
 // IWYU pragma: end_exports
 
 namespace relayout {
+
+/// A folder of results, each in a file named by its key. Any number of processes may share a folder, and any of them may be killed: an
+/// entry appears whole or not at all, and damaged entries are ignored. The folder may be removed at any time.
+class EntryCache {
+ public:
+  /// `facts`: what all results depend on besides their files, such as program and options. Entries of a different `schema` are ignored.
+  /// Error{io} when the folder cannot be created.
+  EntryCache(std::filesystem::path folder, std::string schema, const std::vector<std::string>& facts);
+
+  /// The key of a result that depends on the facts and the contents added by `add`; nothing when an added file cannot be read.
+  [[nodiscard]] std::optional<std::string> key(const std::function<void(ContentKey&)>& add) const;
+
+  /// The entry of a key, or nothing. `key`: more than two hexadecimal digits.
+  [[nodiscard]] std::optional<Json> find(const std::string& key) const;
+  /// Stores an entry. A failure, as on a full disk, only causes a warning, once.
+  void store(const std::string& key, const Json& entry);
+
+ private:
+  [[nodiscard]] std::filesystem::path path_of(const std::string& key) const;
+
+  std::filesystem::path folder_;
+  std::string schema_, facts_;
+  std::atomic<bool> has_warned_ = false;
+};
 
 /// Exit and output of a program.
 struct ChildResult {
@@ -133,5 +161,25 @@ class ConversionCache {
  private:
   EntryCache entries_;
 };
+
+[[nodiscard]] Json suite_json(const SuiteResult& result);
+/// Reads a document of suite_json() from a file. Error{invalid} names the file and its error.
+[[nodiscard]] SuiteResult read_suite(const std::string& path);
+
+/// The value of an environment variable, empty when it is not set.
+using Environment = std::function<std::string(const std::string& name)>;
+
+/// The part for a word of --shard: "I/N"; "auto", as the scheduler of this job assigns it; "auto/N" for schedulers that provide an index
+/// only. Empty: the whole suite, regardless of the environment. Error{usage} when the word names no part, or when the environment has no
+/// variables of a scheduler or contradicts itself.
+[[nodiscard]] Shard shard_of(const std::string& word, const Environment& environment);
+
+/// "2/4", with the environment variables that assign it.
+[[nodiscard]] std::string shard_text(const Shard& shard);
+
+/// "33 of 132 cases"; "2 cases" where the total is not known.
+[[nodiscard]] std::string part_text(const SuiteResult& result);
+
+inline constexpr const char* kEmptyShard = "this shard has no case";
 
 }  // namespace relayout

@@ -1,5 +1,3 @@
-#include "cli/common/progress.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <pty.h>
@@ -11,6 +9,7 @@
 #include <thread>
 
 #include "base/log.h"
+#include "cli/common/terminal.h"
 
 namespace relayout::cli {
 namespace {

@@ -5,7 +5,7 @@
 #include "relayout/suite.h"
 #include "report/json.h"
 #include "report/junit.h"
-#include "suite/outcome.h"
+#include "suite/suite.h"
 
 namespace relayout::cli {
 namespace {

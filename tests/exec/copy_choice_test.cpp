@@ -1,7 +1,7 @@
 // Tests which copies oneDNN makes, and which relayout's own kernel makes.
 #include <gtest/gtest.h>
 
-#include "exec/lower/group.h"
+#include "exec/lower/fuse.h"
 #include "exec/lower/lowering.h"
 #include "exec/primitives.h"
 #include "relayout/tensor.h"

@@ -5,8 +5,8 @@
 #include <ios>
 
 #include "base/machine.h"
-#include "exec/executor_builder.h"
 #include "exec/model_builder.h"
+#include "exec/routine.h"
 #include "layout/cost.h"
 #include "model/origin.h"
 #include "relayout/execute.h"

@@ -3,7 +3,7 @@
 
 #include "base/indexed.h"
 #include "exec/kernels/kernel.h"
-#include "exec/lower/group.h"
+#include "exec/lower/fuse.h"
 #include "exec/program.h"
 
 namespace relayout::exec {

@@ -3,8 +3,8 @@
 #include <cstdlib>
 
 #include "base/file.h"
+#include "profile/json_stream.h"
 #include "profile/read_trace.h"
-#include "profile/text_source.h"
 #include "relayout/diff.h"
 #include "relayout/error.h"
 

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/machine.h"
-#include "exec/executor_builder.h"
+#include "exec/routine.h"
 #include "layout/axis_order.h"
 #include "layout/cost.h"
 #include "layout/graph_shapes.h"

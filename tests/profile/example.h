@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <string>
 
-#include "profile/rows.h"
 #include "profile/trace.h"
 #include "relayout/execute.h"
 #include "relayout/profile.h"

@@ -7,7 +7,6 @@
 #include <random>
 
 #include "base/file.h"
-#include "profile/text_source.h"
 #include "relayout/error.h"
 #include "report/json.h"
 

@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "base/file.h"
-#include "profile/trace_sums.h"
 #include "profile/traces.h"
 #include "relayout/diff.h"
 #include "relayout/error.h"

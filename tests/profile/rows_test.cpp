@@ -1,5 +1,4 @@
 // Tests that steps become rows, that rows add up, and that memory does not grow with runs.
-#include "profile/rows.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -6,8 +6,8 @@
 #include <set>
 
 #include "base/random.h"
-#include "exec/executor_builder.h"
 #include "exec/model_builder.h"
+#include "exec/routine.h"
 #include "layout/cost.h"
 #include "layout/layout_graph.h"
 #include "layout/ports.h"

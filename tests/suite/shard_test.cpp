@@ -1,11 +1,10 @@
 // Tests the parts that schedulers name, by the variables of their own documentation.
-#include "suite/shard.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "relayout/error.h"
 #include "relayout/suite.h"
+#include "suite/suite.h"
 
 namespace relayout {
 namespace {

@@ -1,10 +1,26 @@
 #pragma once
 
+#include <string>
+#include <vector>
+
+#include "cli/common/option_rules.h"
 #include "cli/common/options.h"
 #include "relayout/inputs.h"
+#include "relayout/merge.h"
 #include "relayout/pass_options.h"
 
 namespace relayout::cli {
+
+class OptionSet;
+
+struct MergeWords {
+  std::vector<std::string> combine, map;
+};
+
+/// --combine, which is for these forms (0: all), and --map.
+void declare_merge_words(OptionSet& options, MergeWords& words, Forms of_ensembles, Forms of_chains);
+/// Error{usage} for words that mean nothing.
+[[nodiscard]] ModelMergeOptions merge_options(const MergeWords& words);
 
 /// Parses "1,3,224,224".
 [[nodiscard]] std::vector<int64_t> parse_dims(const std::string& what, std::string_view text);

@@ -10,7 +10,6 @@
 #include "base/threads.h"
 #include "cli/common/help.h"
 #include "cli/common/process.h"
-#include "cli/common/progress.h"
 #include "cli/common/terminal.h"
 #include "cli/convert/convert.h"
 #include "cli/verify/report.h"
@@ -18,7 +17,6 @@
 #include "relayout/verify.h"
 
 namespace relayout::cli {
-
 namespace {
 
 // Which models are meant, and what is done with them.

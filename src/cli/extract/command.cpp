@@ -2,9 +2,9 @@
 
 #include "base/file.h"
 #include "cli/common/options.h"
-#include "cli/common/progress.h"
 #include "cli/common/report.h"
 #include "cli/common/terminal.h"
+#include "relayout/data_file.h"
 #include "relayout/extract.h"
 
 namespace relayout::cli {

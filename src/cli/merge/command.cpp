@@ -2,7 +2,7 @@
 
 #include "base/numbers.h"
 #include "base/text.h"
-#include "cli/common/merge_words.h"
+#include "cli/common/input_options.h"
 #include "cli/common/options.h"
 #include "cli/common/report.h"
 #include "relayout/merge.h"

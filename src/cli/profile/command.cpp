@@ -3,7 +3,6 @@
 #include "base/positions.h"
 #include "cli/common/options.h"
 #include "cli/common/process.h"
-#include "cli/common/progress.h"
 #include "cli/common/terminal.h"
 #include "cli/profile/profile.h"
 

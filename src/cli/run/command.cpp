@@ -3,8 +3,8 @@
 
 #include "cli/common/input_options.h"
 #include "cli/common/options.h"
-#include "cli/common/progress.h"
 #include "cli/common/report.h"
+#include "cli/common/terminal.h"
 #include "relayout/execute.h"
 #include "relayout/run.h"
 #include "relayout/types.h"

@@ -7,11 +7,9 @@
 #include "base/machine.h"
 #include "cli/common/options.h"
 #include "cli/common/process.h"
-#include "cli/common/progress.h"
 #include "cli/common/terminal.h"
 
 namespace relayout::cli {
-
 namespace {
 
 /// Creates the file by which Bazel checks that a test with several shards runs only its part.

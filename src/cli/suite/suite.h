@@ -5,8 +5,7 @@
 
 #include "cli/common/report.h"
 #include "relayout/suite.h"
-#include "suite/outcome.h"
-#include "suite/shard.h"
+#include "suite/suite.h"
 // IWYU pragma: end_exports
 
 namespace relayout::cli {

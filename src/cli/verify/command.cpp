@@ -2,10 +2,9 @@
 
 #include "base/atomic_file.h"
 #include "cli/common/input_options.h"
-#include "cli/common/merge_words.h"
 #include "cli/common/options.h"
 #include "cli/common/process.h"
-#include "cli/common/progress.h"
+#include "cli/common/terminal.h"
 #include "cli/suite/suite.h"
 #include "cli/verify/report.h"
 #include "relayout/derivative_check.h"

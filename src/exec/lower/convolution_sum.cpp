@@ -2,7 +2,6 @@
 
 #include "exec/constant_store.h"
 #include "exec/lower/fuse.h"
-#include "exec/lower/group.h"
 #include "exec/program.h"
 #include "ops/kernels/convolution.h"
 #include "ops/kernels/window.h"

@@ -4,7 +4,6 @@
 #include "exec/kernels/kernel.h"
 #include "exec/kernels/kernels.h"
 #include "exec/lower/fuse.h"
-#include "exec/lower/group.h"
 #include "exec/lower/lower.h"
 #include "exec/lower/lowering.h"
 #include "exec/primitives.h"

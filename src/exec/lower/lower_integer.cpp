@@ -5,7 +5,7 @@
 #include "exec/kernels/integer_kernel.h"
 #include "exec/kernels/kernel.h"
 #include "exec/kernels/kernels.h"
-#include "exec/lower/group.h"
+#include "exec/lower/fuse.h"
 #include "exec/lower/lower.h"
 #include "exec/lower/lowering.h"
 #include "exec/program.h"

@@ -13,7 +13,7 @@
 #include "exec/inference.h"
 #include "exec/kernels/kernel.h"
 #include "exec/layout_guide.h"
-#include "exec/lower/group.h"
+#include "exec/lower/fuse.h"
 #include "exec/plan.h"
 #include "exec/primitives.h"
 #include "exec/program.h"

@@ -5,7 +5,7 @@
 #include "exec/inference.h"
 #include "exec/kernels/kernel.h"
 #include "exec/layout_guide.h"
-#include "exec/lower/group.h"
+#include "exec/lower/fuse.h"
 #include "exec/lower/lowering.h"
 #include "exec/primitives.h"
 #include "exec/program.h"

@@ -5,7 +5,6 @@
 #include "exec/constant_store.h"
 #include "exec/inference.h"
 #include "exec/lower/fuse.h"
-#include "exec/lower/group.h"
 #include "exec/primitives.h"
 #include "exec/program.h"
 #include "ops/formulas.h"

@@ -2,7 +2,6 @@
 #include <iterator>
 
 #include "exec/onednn/common.h"
-#include "exec/onednn/openmp.h"
 #include "exec/primitives.h"
 #include "relayout/error.h"
 

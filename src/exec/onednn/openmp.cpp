@@ -2,14 +2,13 @@
 // Debian's oneDNN is built for GCC's OpenMP, of which it calls seven functions. This module defines them; as it is opened before libgomp,
 // oneDNN gets its definitions. Everything is left to the OpenMP runtime where the environment sets how OpenMP's threads wait or where they
 // are bound, and where oneDNN was bound to another runtime (a program that has libgomp itself, a build for another runtime).
-#include "exec/onednn/openmp.h"
-
 #include <dlfcn.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <initializer_list>
 
+#include "exec/onednn/common.h"
 #include "exec/primitives.h"
 
 namespace relayout::exec::onednn {
