@@ -258,8 +258,9 @@ class Walk {
     for (std::size_t i = 0; i < dims.size(); ++i) {
       const int64_t from = was(data)[i];
       if (from == 0 || dims[i] % from != 0) refuse("it resizes to a fixed size that is no whole multiple");
-      made.scales.push_back(static_cast<float>(dims[i] / from));
-      dims[i] = dims[i] / from * is(data)[i];
+      const int64_t times = dims[i] / from;
+      made.scales.push_back(static_cast<float>(times));
+      dims[i] = times * is(data)[i];
     }
     made.contents = dims;
     operands_.emplace(&node, made);
