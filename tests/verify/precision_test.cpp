@@ -568,6 +568,43 @@ TEST(Precision, AWideFloorAcquitsNothingWhateverTheNodesSay) {
   }
 }
 
+/// A map of probabilities of large scores, few of which are near 0: rounding moves those few far, and the others not at all.
+Network steep_map() {
+  Network n(1);
+  n.input("x", {"256", "16"}).output("y", {"256", "64"}).normal("w", {16, 64}, 2000);
+  n.node("MatMul", {"x", "w"}, {"s"}), n.node("Sigmoid", {"s"}, {"y"});
+  return n;
+}
+
+TEST(Precision, RoundingAloneMayMoveFewElementsFar) {
+  const Network a = steep_map();
+  VerifyOptions strict = meant_in_half();
+  strict.strict = true;
+  const VerifyResult rounded = verified(a, in_half(a), strict);
+  EXPECT_EQ(rounded.outcome, Outcome::same) << summary(rounded);
+  ASSERT_TRUE(rounded.rounded_proof);
+  EXPECT_TRUE(rounded.rounded_proof->proved);
+  EXPECT_FALSE(rounded.proof->proved);
+  // One weight beside its rounding: no less than that is told, and what covers it acquits nothing.
+  Network other = a;
+  other.edit("w", [](std::vector<float>& v) { v[77] *= 1 + 0x1p-10F; });
+  const VerifyResult open = verified(a, in_half(other), meant_in_half());
+  EXPECT_NE(open.outcome, Outcome::same) << summary(open);
+  ASSERT_TRUE(open.rounded_proof);
+  ASSERT_EQ(open.rounded_proof->unexplained.size(), 1U);
+  EXPECT_EQ(open.rounded_proof->unexplained[0].name, "w");
+  EXPECT_EQ(open.rounded_proof->unexplained[0].values, 1);
+}
+
+TEST(Precision, RoundingIsProvedOnlyWhereTheUserMeansIt) {
+  const Network a = steep_map();
+  EXPECT_FALSE(verified(a, in_half(a)).rounded_proof);
+  // What A rounds itself has an order, which a proof across types would not see.
+  Network other = a;
+  other.edit("w", [](std::vector<float>& v) { v[77] = -v[77]; });
+  EXPECT_FALSE(verified(in_half(a), in_half(other), meant_in_half()).rounded_proof);
+}
+
 /// Verdict on two texts of a graph; they may use com.microsoft.
 VerifyResult verified_graphs(const std::string& a, const std::string& b, const VerifyOptions& given = {}) {
   const Folder folder;
