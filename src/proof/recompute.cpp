@@ -4,7 +4,6 @@
 
 #include "base/half.h"
 #include "base/interrupt.h"
-#include "base/numbers.h"
 #include "base/positions.h"
 #include "model/tensor_data.h"
 #include "proof/affine_steps.h"

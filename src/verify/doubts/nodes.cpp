@@ -1,7 +1,6 @@
 // Finds differences of nodes that the proof leaves open: over the samples, and with other values where the samples do not show them.
 
 #include "base/numbers.h"
-#include "base/positions.h"
 #include "base/text.h"
 #include "model/node.h"
 #include "ops/constants.h"
