@@ -2,6 +2,8 @@
 
 #include "proof/account.h"
 
+#include "model/walk.h"
+#include "ops/op.h"
 #include "proof/claim.h"
 #include "proof/side.h"
 #include "proof/sides.h"
@@ -32,6 +34,11 @@ std::vector<const Node*> account_for(Side& side, Ref constant, Nodes& nodes) {
 /// Whether a node of the file computes a constant.
 bool is_computed(const Side& side, const Node& node) {
   return &side.in_file(node) == &node && !node.is("Constant") && !node.is("Identity") && !node.is("Transpose");
+}
+
+/// Whether the node has no effect except through its outputs.
+bool is_pure(const Side& side, const Node& node) {
+  return find_op(node) != nullptr || node.domain().empty() || side.function_of(node) != nullptr;
 }
 
 }  // namespace
@@ -101,6 +108,44 @@ ProofResult Account::result() {
   out.permutations = static_cast<int64_t>(permuted_tensors_.size());
   out.tensors_equal = static_cast<int64_t>(equal_tensors_.size());
   return out;
+}
+
+void Account::list_leftovers(const Sides& sides) {
+  // A node inside an open node is reported with that node.
+  const auto is_open_in_a = [this](const Node* node) { return node != nullptr && !of_first(*node).is_accounted; };
+  const auto is_open_in_b = [this](const Node* node) { return node != nullptr && !of_second(*node).is_accounted; };
+  // A node that a graph output needs but no claim reached is upstream of an issue, and reported with that.
+  const auto needed_by_functions = [](const Model& model) {
+    std::unordered_set<const Node*> out;
+    for (const auto& function : model.functions()) out.merge(needed_nodes(*function));
+    return out;
+  };
+  const auto needed_in_b = needed_nodes(sides.b.model().graph());
+  const auto needed_by_functions_b = needed_by_functions(sides.b.model());
+  for (const Node* node : sides.b.nodes()) {
+    if (!is_open_in_b(node) || is_open_in_b(node->graph().owner())) continue;
+    if (sides.graph_of_first(node->graph().top()) == nullptr) continue;
+    if (needed_in_b.contains(node) && !needed_by_functions_b.contains(node)) {
+      if (&node->graph() == &sides.b.model().graph()) {
+        const Value* const output = first_output(*node);
+        unreached_.push_back(output != nullptr ? output->name() : "");
+      }
+      continue;
+    }
+    note(issue_of_node(sides, Unexplained::Kind::node_added, *node, false, "was not there"));
+  }
+  const auto paired_a = sides.paired_graphs();
+  const auto needed_in_a = needed_nodes(sides.a.model().graph());
+  const auto needed_by_functions_a = needed_by_functions(sides.a.model());
+  for (const Node* node : sides.a.nodes()) {
+    if (!is_open_in_a(node) || is_open_in_a(node->graph().owner()) || !paired_a.contains(&node->graph().top())) continue;
+    const bool is_needed = needed_in_a.contains(node) || needed_by_functions_a.contains(node);
+    if (needed_by_functions_a.contains(node) || (!is_needed && !is_pure(sides.a, *node))) {
+      note(issue_of_node(sides, Unexplained::Kind::node_removed, *node, true, "is gone"));
+    } else if (!is_needed) {
+      first_[node].is_dead = true;
+    }
+  }
 }
 
 }  // namespace relayout::proof

@@ -41,7 +41,7 @@ class Account {
   /// Records the findings of a look; returns the claims that it depends on.
   [[nodiscard]] std::vector<Claim> accept(Sides& sides, Look look);
   void note(Issue issue) { issues_.push_back(std::move(issue)); }
-  /// leftovers.cpp: lists nodes that no claim reached.
+  /// Lists nodes that no claim reached.
   void list_leftovers(const Sides& sides);
   /// repairs.cpp: adds to issues what would settle them.
   void note_repairs(Sides& sides);

@@ -3,7 +3,6 @@
 #include "base/positions.h"
 #include "base/text.h"
 #include "ops/partial_dims.h"
-#include "proof/affine_steps.h"
 #include "proof/attributes.h"
 #include "proof/chain.h"
 #include "proof/claim.h"

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "proof/affine_steps.h"
+#include "proof/chain.h"
 #include "proof/side.h"
 #include "relayout/graph.h"
 #include "relayout/proof.h"

@@ -12,7 +12,7 @@
 #include "ops/constants.h"
 #include "ops/element_types.h"
 #include "ops/op.h"
-#include "proof/affine_steps.h"
+#include "proof/chain.h"
 #include "proof/linear.h"
 #include "proof/side.h"
 #include "proof/tensors.h"

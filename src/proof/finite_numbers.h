@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "proof/affine_steps.h"
+#include "proof/chain.h"
 #include "proof/linear.h"
 #include "proof/side.h"
 #include "relayout/graph.h"

@@ -3,7 +3,7 @@
 #include <optional>
 #include <vector>
 
-#include "proof/affine_steps.h"
+#include "ops/partial_dims.h"
 #include "proof/side.h"
 
 namespace relayout::proof {

@@ -1,4 +1,5 @@
 // Settles claims that two values are equal, from the outputs upstream, and proves or lists what is left.
+
 #include "proof/prover.h"
 
 #include <cmath>
@@ -11,9 +12,13 @@
 #include "base/sha256.h"
 #include "base/text.h"
 #include "base/threads.h"
+#include "model/node.h"
 #include "model/origin.h"
 #include "model/walk.h"
+#include "ops/op.h"
 #include "ops/op_attributes.h"
+#include "proof/account.h"
+#include "proof/attributes.h"
 #include "proof/claim.h"
 #include "proof/finite_numbers.h"
 #include "proof/interface_check.h"
@@ -25,6 +30,7 @@
 #include "relayout/proof.h"
 
 namespace relayout::proof {
+
 namespace {
 
 /// Pairs values of a with values of b: by name, the remaining ones by place.
@@ -194,6 +200,64 @@ Ref Prover::namesake(const Claim& claim) const {
 void Prover::accept(Look look) {
   std::vector<Claim> claims = account_.accept(sides_, std::move(look));
   for (std::size_t i = claims.size(); i-- > 0;) open_.push_back(std::move(claims[i]));
+}
+
+// Nodes, functions and initializers that no output needs, compared by name.
+
+void Prover::claim_leftovers() {
+  claim_functions();
+  claim_nodes();
+  claim_initializers();
+}
+
+/// Compares functions that have no callers.
+void Prover::claim_functions() {
+  for (const auto& function : sides_.b.model().functions()) {
+    if (sides_.graph_of_first(*function) != nullptr) continue;
+    for (const auto& other : sides_.a.model().functions()) {
+      const auto& of_a = *other->function();
+      const auto& of_b = *function->function();
+      if (of_a.name() != of_b.name() || of_a.domain() != of_b.domain() || of_a.overload() != of_b.overload()) continue;
+      Look look;
+      pair_graphs(sides_, *other, nullptr, *function, nullptr, look);
+      accept(std::move(look));
+    }
+  }
+  settle_all();
+}
+
+void Prover::claim_nodes() {
+  const std::vector<const Node*>& nodes = sides_.b.nodes();
+  for (std::size_t i = nodes.size(); i-- > 0;) {
+    const Node& node = *nodes[i];
+    const Graph* const graph = sides_.graph_of_first(node.graph());
+    if (account_.of_second(node).is_accounted || graph == nullptr) continue;
+    const Node* const partner = hints_.partner ? hints_.partner(node) : nullptr;
+    for (const Value* output : node.outputs()) {
+      if (output == nullptr) continue;
+      const Value* const namesake = partner != nullptr ? partner->output(as_size(output->output_index())) : graph->find(output->name());
+      const Node* const made = namesake != nullptr ? namesake->producer() : nullptr;
+      if (made == nullptr || !same_operator(*made, node)) continue;
+      open_.push_back({{namesake}, {output}, {}, {}, {}, {}, &node});
+      settle_all();
+    }
+  }
+}
+
+void Prover::claim_initializers() {
+  for (const Initializer& initializer : sides_.b.model().graph().initializers()) {
+    const Value& value = *initializer.value;
+    if (!value.uses().empty() || value.is_output() || value.is_overridable()) continue;
+    const Value* const namesake = sides_.a.model().graph().find(value.name());
+    if (namesake != nullptr && namesake->initializer() != nullptr) {
+      open_.push_back({{namesake}, {&value}, {}, {}, {}, {}, nullptr});
+      settle_all();
+    } else {
+      account_.note({{Unexplained::Kind::tensor, value.name(), "constant " + quote(value.name()) + " was not there, and nothing reads it",
+                      0, 0, false},
+                     std::numeric_limits<int64_t>::max()});
+    }
+  }
 }
 
 }  // namespace relayout::proof

@@ -51,7 +51,7 @@ class Prover {
   void settle(Claim claim);
   [[nodiscard]] Ref namesake(const Claim& claim) const;
   void accept(Look look);
-  /// leftovers.cpp: compares values that no output of the second model needs with the first model's values of the same names.
+  /// Compares values that no output of the second model needs with the first model's values of the same names.
   void claim_leftovers();
   void claim_functions();
   void claim_nodes();

@@ -6,7 +6,7 @@
 #include "base/interrupt.h"
 #include "base/positions.h"
 #include "model/tensor_data.h"
-#include "proof/affine_steps.h"
+#include "proof/chain.h"
 #include "proof/linear.h"
 #include "proof/single_fold.h"
 #include "proof/tensors.h"

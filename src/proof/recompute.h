@@ -5,7 +5,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "proof/affine_steps.h"
+#include "proof/chain.h"
 #include "proof/linear.h"
 #include "proof/side.h"
 #include "proof/tensors.h"
@@ -34,7 +34,7 @@ struct Recomputed {
 ///   f[o] · (B + Σ W·t[c]) + t[o]  is the same on both sides  within half an ULP of the bias of b and the error of double sums.
 /// Other tools fold float32 weights in float32, float16 ones in float16. Errors within the cost of that hold, too, and are reported apart
 /// (`near`). With u = 2⁻²⁴ or 2⁻¹¹, the error of one rounding relative to its result (Higham, Accuracy and Stability of Numerical
-/// Algorithms), and n the roundings of the factors (affine_steps.cpp: 4.5 of a BatchNormalization, 1 of a Mul or Div, added up
+/// Algorithms), and n the roundings of the factors (chain.cpp: 4.5 of a BatchNormalization, 1 of a Mul or Div, added up
 /// over the affines of a chain),
 ///   |W_b − W| ≤ n·u·|W|: each factor is a product or quotient of rounded ones, and each product with the weight rounds once more;
 ///   |B_b − B| ≤ (n + 2·steps)·u·(sum of the absolute terms of B): (B − μ)·f + β also rounds its two sums, and if the terms cancel,

@@ -80,8 +80,6 @@ using Found = std::optional<Look>;
 [[nodiscard]] Found examine_rows(Sides& sides, const Claim& claim);
 /// Integers that one model alone dequantizes and quantizes again by the same numbers.
 [[nodiscard]] Found examine_requantized(Sides& sides, const Claim& claim);
-
-// quantizers.cpp
 /// A QuantizeLinear and a DequantizeLinear of the second model without a counterpart in the first: the claim continues upstream of them.
 [[nodiscard]] Found examine_rounding(Sides& sides, const Claim& claim);
 /// Transpose (DequantizeLinear (W)) of the first model equals DequantizeLinear (W') of the second, where W' is W transposed.
