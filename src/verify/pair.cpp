@@ -1,5 +1,6 @@
 // Reads both files of a comparison: their interfaces, what proves them equal, and what decides before anything runs.
-#include "verify/files.h"
+
+#include "verify/pair.h"
 
 #include "base/log.h"
 #include "base/machine.h"
@@ -21,9 +22,7 @@
 #include "verify/inputs/inputs.h"
 #include "verify/inputs/port.h"
 #include "verify/interface.h"
-#include "verify/pair.h"
 #include "verify/run/session.h"
-#include "verify/run/steps.h"
 
 namespace relayout {
 namespace {

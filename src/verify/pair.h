@@ -1,12 +1,15 @@
-// Declares the two models of a comparison with the options that all its stages read.
 #pragma once
 
+#include <filesystem>
+
 #include "relayout/execute.h"
+#include "relayout/model.h"
 #include "relayout/types.h"
 #include "relayout/verify.h"
+#include "verify/finding.h"
+#include "verify/pair.h"
 #include "verify/run/bounds.h"
 #include "verify/run/session.h"
-#include "verify/run/steps.h"
 
 namespace relayout {
 
@@ -26,5 +29,15 @@ struct Pair {
   /// The type whose rounding the bounds of a value allow: its own, or the coarser one that b computes in.
   [[nodiscard]] DataType type_of_floor(DataType type) const { return relayout::type_of_floor(type, grain); }
 };
+
+/// `images_last`: without the Transposes that `convert --io nhwc` added, so that both models take images in the original order.
+[[nodiscard]] Side load_side(const std::filesystem::path& path, const LoadOptions& options, bool images_last);
+/// Names, digests and circumstances of a comparison.
+[[nodiscard]] VerifyResult describe_run(const Side& a, const Side& b, const VerifyOptions& options);
+/// Compares the interfaces and proves what the files show. From here on both models are known to be valid.
+[[nodiscard]] Pair read_files(Side a, Side b, const VerifyOptions& options, OpenSession open, Steps& steps, VerifyResult& measured);
+/// Why nothing has to run, or nothing can; empty otherwise. Then names, sizes and files given by the caller that do not fit are refused,
+/// even though nothing runs.
+[[nodiscard]] VerifyFindings find_decided(const Pair& pair, const VerifyResult& measured);
 
 }  // namespace relayout

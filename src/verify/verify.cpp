@@ -9,14 +9,12 @@
 #include "verify/decide.h"
 #include "verify/doubts/doubts.h"
 #include "verify/evidence.h"
-#include "verify/files.h"
 #include "verify/finding.h"
 #include "verify/inputs/port.h"
 #include "verify/measurement.h"
 #include "verify/pair.h"
 #include "verify/quantized/quantization_losses.h"
 #include "verify/run/session.h"
-#include "verify/run/steps.h"
 
 namespace relayout {
 namespace {

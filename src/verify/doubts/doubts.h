@@ -91,13 +91,11 @@ VerifyFindings find_unread_attributes(Evidence& evidence);
 VerifyFindings find_dims_of_one_size(Evidence& evidence);
 VerifyFindings find_other_sizes(Evidence& evidence);
 
-// guards.cpp, formula_overflow.cpp, cast_grain.cpp: numbers that a type does not hold
+// limits.cpp, cast_grain.cpp: numbers that a type does not hold, and results that ONNX leaves open
 VerifyFindings find_lost_guards(Evidence& evidence);
 VerifyFindings find_changed_guards(Evidence& evidence);
 VerifyFindings find_formula_overflow(Evidence& evidence);
 VerifyFindings find_cast_grain(Evidence& evidence);
-
-// undefined_order.cpp: results that ONNX leaves open
 VerifyFindings find_undefined_order(Evidence& evidence);
 
 // executor_defects.cpp: the executor

@@ -1,0 +1,99 @@
+// Finds Casts of integers to floating-point numbers that are too coarse for them, by feeding both models large integers.
+
+#include "base/positions.h"
+#include "base/text.h"
+#include "model/node.h"
+#include "ops/bounds.h"
+#include "ops/constants.h"
+#include "ops/element_types.h"
+#include "ops/loops/dtypes.h"
+#include "ops/op.h"
+#include "relayout/graph.h"
+#include "relayout/model.h"
+#include "relayout/types.h"
+#include "relayout/verify.h"
+#include "verify/compare/changes.h"
+#include "verify/compare/compare_nodes.h"
+#include "verify/compare/fed_values.h"
+#include "verify/doubts/doubts.h"
+#include "verify/evidence.h"
+#include "verify/finding.h"
+#include "verify/pair.h"
+#include "verify/run/bounds.h"
+#include "verify/run/reference.h"
+
+namespace relayout {
+namespace {
+
+/// Whether a node converts integers of a type that has numbers which the floating-point type does not hold.
+bool is_coarse(const Node& node, const ElementTypes& types) {
+  if (!has_trait(node, Trait::casts) || node.input(0) == nullptr || node.output(0) == nullptr) return false;
+  const DataType from = types.of(*node.input(0)), to = types.of(*node.output(0));
+  return kIntegerTypes.has(from) && kRealTypes.has(to) && bounds_of_type(from).highest * unit_roundoff(to) > 1;
+}
+
+/// The first such node of a change, in the nodes of one model or in the node that makes its value.
+const Node* coarse_cast_of(const std::vector<const Node*>& nodes, const Value& made, const ElementTypes& types) {
+  const auto found = std::ranges::find_if(nodes, [&](const Node* node) { return is_coarse(*node, types); });
+  if (found != nodes.end()) return *found;
+  return made.producer() != nullptr && is_coarse(*made.producer(), types) ? made.producer() : nullptr;
+}
+
+/// Whether a value selects rows, through Casts and nodes that move elements, of a table with more than `most` rows.
+bool selects_beyond(const Value& value, double most, Constants& constants) {
+  return std::ranges::any_of(value.uses(), [&](const Use& use) {
+    const Node& node = *use.node;
+    const Traits traits = traits_of(node);
+    if (traits.has(Trait::indexes) && use.index == 1 && node.input(0) != nullptr) {
+      const auto dims = constants.dims(*node.input(0));
+      const auto axis = dims ? checked_axis(Attributes(node).integer("axis", 0), dims->size()) : std::nullopt;
+      return axis && static_cast<double>((*dims)[*axis]) > most;
+    }
+    const bool passes_on = traits.has(Trait::casts) || traits.has(Trait::identity) || (use.index == 0 && traits.moves_input(0));
+    return passes_on && node.output(0) != nullptr && selects_beyond(*node.output(0), most, constants);
+  });
+}
+
+/// "node 'ids' (Cast) of A rounds"
+std::string said_of(const Node& cast, bool is_of_a) {
+  return "node " + cast.label() + " of " + (is_of_a ? "A" : "B") + " rounds";
+}
+
+}  // namespace
+
+VerifyFindings find_cast_grain(Evidence& evidence) {
+  const Pair& pair = evidence.pair();
+  OpSignatures signatures;
+  const ElementTypes types_a(pair.a.model->graph(), signatures), types_b(pair.b.model->graph(), signatures);
+  const Changes& changes = evidence.changes();
+  const auto cast_of = [&](const Change& change) {
+    const Node* const of_a = coarse_cast_of(change.of_a, *change.a, types_a);
+    return of_a != nullptr ? of_a : coarse_cast_of(change.of_b, *change.b, types_b);
+  };
+  if (std::ranges::none_of(changes.all(), cast_of)) return {};
+  Constants constants;
+  for (const Change& change : changes.all()) {
+    const Node *const of_a = coarse_cast_of(change.of_a, *change.a, types_a), *const of_b = coarse_cast_of(change.of_b, *change.b, types_b);
+    if ((of_a == nullptr) == (of_b == nullptr)) continue;
+    const Node& cast = of_a != nullptr ? *of_a : *of_b;
+    const DataType to = (of_a != nullptr ? types_a : types_b).of(*cast.output(0));
+    if (!selects_beyond(*cast.output(0), 1 / unit_roundoff(to), constants)) continue;
+    return {
+        {.text = said_of(cast, of_a != nullptr) + " positions in a table that has more rows than " + std::string(name_of(to)) + " holds",
+         .node = reported_name(cast)}};
+  }
+  for (const LayerResult& layer : evidence.fed(Feeding::odd)) {
+    const Change* const change = changes.of_b(layer.tensor);
+    const Node* const cast = change == nullptr || !convicts(layer) ? nullptr : cast_of(*change);
+    if (cast == nullptr) continue;
+    const bool is_of_a = &cast->graph().model() == pair.a.model.get();
+    const DataType to = (is_of_a ? types_a : types_b).of(*cast->output(0));
+    return {{.text = said_of(*cast, is_of_a) + " integers that " + std::string(name_of(to)) + " does not hold, node " + quote(layer.node) +
+                     " (" + escape(layer.op_type) +
+                     ") then gives a different result, and no sample has so large ones (--input gives your own)",
+             .node = reported_name(*cast)}};
+  }
+  return {};
+}
+
+}  // namespace relayout
