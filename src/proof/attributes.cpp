@@ -86,16 +86,14 @@ std::string plain_part(const AttributeProto& attribute) {
   return out;
 }
 
-/// Whether an attribute names the element type of a result.
-bool names_type(const AttributeProto& attribute) {
-  return attribute.type() == AttributeProto::INT && (attribute.name() == "to" || attribute.name() == "dtype");
+/// The real element type that an attribute of an operator names, as those of Cast and generators do; else undefined.
+DataType real_type_in(const AttributeProto& attribute, std::string_view name) {
+  if (attribute.type() != AttributeProto::INT || (name != "to" && name != "dtype")) return DataType::undefined;
+  const DataType type = type_of_number(attribute.i());
+  return is_real(type) ? type : DataType::undefined;
 }
 
 bool same_attribute(const Holder& model_a, const AttributeProto& a, const Holder& model_b, const AttributeProto& b) {
-  if (model_a.side != nullptr && model_b.side != nullptr && names_type(a) && names_type(b)) {
-    return model_a.side->as_read(type_of_number(a.i())) == model_b.side->as_read(type_of_number(b.i())) &&
-           a.ref_attr_name() == b.ref_attr_name();
-  }
   const bool same_counts = a.has_t() == b.has_t() && a.has_g() == b.has_g() && a.has_sparse_tensor() == b.has_sparse_tensor() &&
                            a.tensors_size() == b.tensors_size() && a.graphs_size() == b.graphs_size() &&
                            a.sparse_tensors_size() == b.sparse_tensors_size();
@@ -179,6 +177,7 @@ bool same_operator(const Node& a, const Node& b) {
 std::vector<std::string> different_attributes(Side& side_a, Ref a, Side& side_b, Ref b, std::string_view ignored) {
   const Node& node_a = *a.value->producer();
   const Node& node_b = *b.value->producer();
+  const bool is_call = side_a.function_of(node_a) != nullptr || side_b.function_of(node_b) != nullptr;  // its attributes mean anything
   std::vector<std::string> out;
   const auto compare = [&](const std::string& name) {
     if (is_hint(node_a, name) || (is_unread_here(a, name) && is_unread_here(b, name))) return;
@@ -186,8 +185,10 @@ std::vector<std::string> different_attributes(Side& side_a, Ref a, Side& side_b,
     const Effective in_b = effective(side_b, b, name);
     if (in_a.value == nullptr && in_b.value == nullptr) return;
     const auto is_same = [&](const AttributeProto* of_a, const AttributeProto* of_b) {
-      return of_a != nullptr && of_b != nullptr &&
-             same_attribute({node_a.graph().model(), &side_a}, *of_a, {node_b.graph().model(), &side_b}, *of_b);
+      if (of_a == nullptr || of_b == nullptr) return false;
+      const DataType type_a = is_call ? DataType::undefined : real_type_in(*of_a, name), type_b = real_type_in(*of_b, name);
+      if (type_a != DataType::undefined && side_a.as_read(type_a) == side_b.as_read(type_b)) return true;
+      return same_attribute({node_a.graph().model(), &side_a}, *of_a, {node_b.graph().model(), &side_b}, *of_b);
     };
     // Equal as stated, though implied in one model alone: a kernel_shape is implied by a stored weight, not by a computed one.
     if (is_same(in_a.stated, in_b.stated)) return;

@@ -139,19 +139,45 @@ bool is_rounded(double one, double other, DataType to) {
          kHalfUnit * std::max(spacing(one, static_cast<long double>(other), to), spacing(other, static_cast<long double>(one), to));
 }
 
-/// Counts elements below 8 bits in bytes. `rounded`: see is_rounded().
-void compare_piece(DataType type, DataType rounded, std::span<const std::byte> a, std::span<const std::byte> b, Difference& difference) {
-  if (std::ranges::equal(a, b)) return;
+/// Numbers that were rounded to a type: those of a constant all of whose numbers are below its normal ones may have lost their value.
+class Rounded {
+ public:
+  /// Undefined: no number is rounded.
+  explicit Rounded(DataType type) : type_(type) {}
+  [[nodiscard]] bool any() const { return type_ != DataType::undefined; }
+  /// Whether one of two numbers is the other, rounded.
+  [[nodiscard]] bool are_one(double right, double found) {
+    if (!any() || !is_rounded(right, found, type_)) return false;
+    if (std::abs(right) > std::abs(right_)) right_ = right, found_ = found;
+    return true;
+  }
+  /// Adds the largest number if the type does not hold it.
+  void note_lost(Difference& difference) const {
+    constexpr double kMostLost = 0.1;
+    const double least = std::ldexp(1.0, precision_of(type_).least);  // of the normal ones
+    if (any() && std::abs(right_) < least && std::abs(found_ - right_) > kMostLost * std::abs(right_)) difference.note(right_, found_);
+  }
+
+ private:
+  DataType type_;
+  double right_ = 0, found_ = 0;  ///< the largest number
+};
+
+/// Counts elements below 8 bits in bytes.
+void compare_piece(DataType type, Rounded& rounded, std::span<const std::byte> a, std::span<const std::byte> b, Difference& difference) {
+  if (!rounded.any() && std::ranges::equal(a, b)) return;
   const std::size_t size = memory_size(type);
   for (std::size_t at = 0; at + size <= a.size(); at += size) {
-    if (std::memcmp(a.data() + at, b.data() + at, size) == 0) continue;
+    const bool are_equal = std::memcmp(a.data() + at, b.data() + at, size) == 0;
+    if (are_equal && !rounded.any()) continue;
     const double right = value_at(type, a.data() + at), found = value_at(type, b.data() + at);
-    if (rounded == DataType::undefined || !is_rounded(right, found, rounded)) difference.note(right, found);
+    if (!rounded.are_one(right, found) && !are_equal) difference.note(right, found);
   }
 }
 
 Difference compare_bytes(DataType type, const Bytes& a, const Bytes& b) {
   Difference out;
+  Rounded none(DataType::undefined);
   const int64_t size = std::min(kPiece, a.size());
   const Buffer piece_a = make_buffer(size);
   const Buffer piece_b = make_buffer(size);
@@ -160,13 +186,13 @@ Difference compare_bytes(DataType type, const Bytes& a, const Bytes& b) {
     const auto count = as_size(std::min(size, a.size() - offset));
     a.read(offset, {piece_a.get(), count});
     b.read(offset, {piece_b.get(), count});
-    compare_piece(type, DataType::undefined, {piece_a.get(), count}, {piece_b.get(), count}, out);
+    compare_piece(type, none, {piece_a.get(), count}, {piece_b.get(), count}, out);
   }
   return out;
 }
 
 Difference compare_rows(const TensorData& a, const TensorData& b) {
-  const DataType rounded = narrower(a.source_type(), b.source_type());
+  Rounded rounded(narrower(a.source_type(), b.source_type()));
   Difference out;
   if (a.byte_size() == 0) return out;
   const int64_t rows = a.dims().empty() ? 1 : a.dims()[0];
@@ -185,6 +211,7 @@ Difference compare_rows(const TensorData& a, const TensorData& b) {
     b.read_rows(begin, count, {piece_b.get(), bytes});
     compare_piece(a.type(), rounded, {piece_a.get(), bytes}, {piece_b.get(), bytes}, out);
   }
+  rounded.note_lost(out);
   return out;
 }
 

@@ -152,6 +152,69 @@ TEST(ProofAcrossTypes, CastsAndTypesOfResultsChangeNoNumber) {
   }
 }
 
+TEST(ProofAcrossTypes, ANumberThatTheTypeDoesNotHoldIsNamed) {
+  for (const double guard : {1e-12, 1e-8, 3.1e-8, 1e-7}) {
+    const auto make = [&](DataType type, const std::vector<double>& others) {
+      const bool is_half = type == DataType::float16;
+      Array numbers{DataType::float32, {static_cast<int64_t>(others.size()) + 1}, {rounded(guard, DataType::float32)}};
+      numbers.values.insert(numbers.values.end(), others.begin(), others.end());
+      Example out(is_half ? "g (float[2,1] x) => (float[2,?] y) { n = Cast <to = 10> (x) m = Add (n, e) y = Cast <to = 1> (m) }"
+                          : "g (float[2,1] x) => (float[2,?] y) { y = Add (x, e) }",
+                  22);
+      return std::move(out.add("e", in(type, numbers)));
+    };
+    const auto proved = [&](const std::vector<double>& others) {
+      return prove_across(make(DataType::float32, others), make(DataType::float16, others)).proved;
+    };
+    EXPECT_FALSE(proved({})) << guard;
+    EXPECT_TRUE(proved({1, 0.25})) << guard << " beside numbers that are not small";
+  }
+}
+
+TEST(ProofAcrossTypes, AttributesOfFunctionsNameNoTypes) {
+  // to = 1 and 10 are a size here.
+  for (const bool is_half : {false, true}) {
+    const auto make = [](bool half, int to) {
+      Example out("g (float[4,8] x) => (float[?,8] y) { c = Cast <to = " + std::string(half ? "10" : "1") +
+                  "> (x) s = local.Top <to = " + std::to_string(to) + "> (c) y = Cast <to = 1> (s) }");
+      return std::move(out.edit([](onnx::ModelProto& model) {
+        onnx::OperatorSetIdProto& set = *model.add_opset_import();
+        set.set_domain("local");
+        set.set_version(1);
+        onnx::FunctionProto& top = *model.add_functions();
+        top.set_name("Top");
+        top.set_domain("local");
+        top.add_input("a");
+        top.add_output("b");
+        top.add_attribute("to");
+        *top.add_opset_import() = model.opset_import(0);
+        const auto add = [&top](const char* op, std::vector<std::string> inputs, const char* output) -> onnx::NodeProto& {
+          onnx::NodeProto& node = *top.add_node();
+          node.set_op_type(op);
+          for (const std::string& input : inputs) node.add_input(input);
+          node.add_output(output);
+          return node;
+        };
+        onnx::AttributeProto& value = *add("Constant", {}, "k").add_attribute();
+        value.set_name("value_int");
+        value.set_ref_attr_name("to");
+        value.set_type(onnx::AttributeProto::INT);
+        for (const auto& [name, number] : {std::pair("zero", 0), std::pair("one", 1)}) {
+          onnx::AttributeProto& list = *add("Constant", {}, name).add_attribute();
+          list.set_name("value_ints");
+          list.set_type(onnx::AttributeProto::INTS);
+          list.add_ints(number);
+        }
+        add("Reshape", {"k", "one"}, "e");
+        add("Slice", {"a", "zero", "e", "zero"}, "b");
+      }));
+    };
+    EXPECT_FALSE(prove_across(make(false, 1), make(is_half, 10)).proved);
+    EXPECT_FALSE(prove_across(make(false, 1), make(is_half, 1000)).proved);
+    EXPECT_FALSE(prove(make(false, 1), make(false, 10)).proved);
+  }
+}
+
 TEST(ProofAcrossTypes, TypesOfInputsAndOutputsAreLeftOpen) {
   const auto make = [](const char* type, const char* dims) {
     return Example(std::string("g (") + type + dims + " x) => (" + type + dims + " y) { y = Relu (x) }", 22);
