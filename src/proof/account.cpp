@@ -2,7 +2,7 @@
 
 #include "proof/account.h"
 
-#include "model/walk.h"
+#include "model/node.h"
 #include "ops/op.h"
 #include "proof/claim.h"
 #include "proof/side.h"

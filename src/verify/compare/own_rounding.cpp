@@ -13,6 +13,7 @@
 #include "relayout/model.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
+#include "verify/inputs/port.h"
 #include "verify/pair.h"
 #include "verify/run/bounds.h"
 #include "verify/run/distance.h"
@@ -20,7 +21,6 @@
 #include "verify/run/noise.h"
 #include "verify/run/quantizer.h"
 #include "verify/run/reference.h"
-#include "verify/run/reference_output.h"
 #include "verify/run/session.h"
 
 namespace relayout {
