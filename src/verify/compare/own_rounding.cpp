@@ -13,7 +13,6 @@
 #include "relayout/model.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
-#include "verify/inputs/port.h"
 #include "verify/pair.h"
 #include "verify/run/bounds.h"
 #include "verify/run/distance.h"
@@ -124,7 +123,7 @@ void widen_by_moved(std::vector<Floor>& floors, const Pair& pair, const Side& si
     if (!run.rejected.empty()) return;
     if (draw < 0) exact = std::move(run.outputs);
     for (std::size_t i = 0; draw >= 0 && i < floors.size(); ++i) {
-      const auto found = std::ranges::find(side.outputs, pair.a.outputs[i].name, &Port::name);
+      const auto found = std::ranges::find_if(side.outputs, [&](const auto& port) { return port.name == pair.a.outputs[i].name; });
       const auto at = static_cast<std::size_t>(found - side.outputs.begin());
       if (at >= exact.size() || !structural_difference(exact[at], run.outputs[at]).empty()) continue;
       widen(floors[i], relative(distance(exact[at], run.outputs[at]), reference.outputs().yardstick(i, sample)));
