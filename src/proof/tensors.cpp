@@ -126,10 +126,9 @@ double value_at(DataType type, const std::byte* element) {
   return out;
 }
 
-/// The one of two types that holds fewer digits; undefined if they are one.
-DataType narrower(DataType one, DataType other) {
-  if (one == other) return DataType::undefined;
-  return fraction_bits(one) < fraction_bits(other) ? one : other;
+/// The second type if it holds fewer digits; else undefined.
+DataType narrower(DataType first, DataType second) {
+  return fraction_bits(second) < fraction_bits(first) ? second : DataType::undefined;
 }
 
 /// Whether one of two numbers is the other, rounded to a type by any rounding to nearest.

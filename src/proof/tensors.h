@@ -44,8 +44,8 @@ struct Difference {
 /// The type in which the model stores the numbers of a constant, which the proof may read as a wider one.
 [[nodiscard]] DataType stored_type(const Constant& constant) noexcept;
 
-/// The byte-by-byte difference of two constants of the same type and dims, strings included; read in pieces. Where one of them is stored in
-/// a narrower type, its elements may be the other's rounded to it. Empty if types or dims differ.
+/// The byte-by-byte difference of two constants of the same type and dims, strings included; read in pieces. Where the second is stored in
+/// a narrower type, its elements may be the first's rounded to it. Empty if types or dims differ.
 [[nodiscard]] std::optional<Difference> difference(const Constant& a, const Constant& b);
 
 /// The difference of a 16-bit constant and a wider one beyond one ULP of the narrow type. Elements do not count if they round or flush to

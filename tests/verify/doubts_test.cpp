@@ -430,17 +430,12 @@ INSTANTIATE_TEST_SUITE_P(
 
 const std::string kCut = integers("b", "0") + integers("e", "299") + integers("ax", "1") + "p = Slice(x, b, e, ax)\n ";
 const std::string kScale = "q, y, z = DynamicQuantizeLinear(x)";
-std::string in_steps(std::string_view operand) {
-  return number("s", "0.05") + integers("a", "1") + "m = ReduceMax(" + std::string(operand) +
-         ", a)\n q = QuantizeLinear(m, s)\n y = DequantizeLinear(q, s)";
-}
 
-INSTANTIATE_TEST_SUITE_P(
-    HiddenMaxima, NotTheSame,
-    ::testing::Values(Doubted{"the scale of a dynamic quantizer", "(float[2, 300] x) => (float y) ", kScale,
-                              kCut + "q, y, z = DynamicQuantizeLinear(p)"},
-                      Doubted{"its zero point", "(float[2, 300] x) => (uint8 z) ", kScale, kCut + "q, y, z = DynamicQuantizeLinear(p)"},
-                      Doubted{"a quantized maximum", "(float[2, 300] x) => (float[2, 1] y) ", in_steps("x"), kCut + in_steps("p")}));
+INSTANTIATE_TEST_SUITE_P(HiddenMaxima, NotTheSame,
+                         ::testing::Values(Doubted{"the scale of a dynamic quantizer", "(float[2, 300] x) => (float y) ", kScale,
+                                                   kCut + "q, y, z = DynamicQuantizeLinear(p)"},
+                                           Doubted{"its zero point", "(float[2, 300] x) => (uint8 z) ", kScale,
+                                                   kCut + "q, y, z = DynamicQuantizeLinear(p)"}));
 
 INSTANTIATE_TEST_SUITE_P(
     HiddenMaxima, TheSame,

@@ -596,6 +596,21 @@ TEST(Precision, RoundingAloneMayMoveFewElementsFar) {
   EXPECT_EQ(open.rounded_proof->unexplained[0].values, 1);
 }
 
+TEST(Precision, ACastBetweenRealNumbersChoosesNothing) {
+  // What 16 bits lose beside a large number is no choice that went the other way.
+  for (const float far : {4000.0F, 30000.0F}) {
+    Network a(1);
+    a.input("x", {"8", "16"}).output("y", {"8", "4"}).floats("far", {}, {far}).normal("w", {16, 4}, 1);
+    a.node("Add", {"x", "far"}, {"up"}), a.node("Sub", {"up", "far"}, {"back"}), a.node("MatMul", {"back", "w"}, {"y"});
+    for (const DataType type : {DataType::float16, DataType::bfloat16}) {
+      VerifyOptions options;
+      options.precision = type;
+      const VerifyResult lost = verified(a, narrowed(a, static_cast<int>(type)), options);
+      EXPECT_NE(lost.outcome, Outcome::same) << far << name_of(type) << summary(lost);
+    }
+  }
+}
+
 TEST(Precision, RoundingIsProvedOnlyWhereTheUserMeansIt) {
   const Network a = steep_map();
   EXPECT_FALSE(verified(a, in_half(a)).rounded_proof);

@@ -2,11 +2,15 @@
 #include "verify/compare/compare_nodes.h"
 
 #include "model/node.h"
+#include "ops/constants.h"
+#include "ops/loops/dtypes.h"
 #include "ops/op.h"
+#include "ops/op_attributes.h"
 #include "relayout/execute.h"
 #include "relayout/graph.h"
 #include "relayout/model.h"
 #include "relayout/proof.h"
+#include "relayout/types.h"
 #include "relayout/verify.h"
 #include "verify/compare/fed_values.h"
 #include "verify/compare/layer_comparison.h"
@@ -212,7 +216,18 @@ bool covers(const std::vector<LayerResult>& layers, const std::vector<std::strin
   return find_vague(layers).empty() && has_all(layers, outputs);
 }
 
+namespace {
+
+/// Whether a node converts to real numbers, which rounds and chooses nothing.
+bool converts_to_real(const Node& node) {
+  if (node.is("Cast")) return kRealTypes.has(type_of_number(Attributes(node).integer("to", 0)));
+  return node.is("CastLike") && node.input(1) != nullptr && kRealTypes.has(Constants().type_of(*node.input(1)));
+}
+
+}  // namespace
+
 bool jumps(const Node& node) {
+  if (converts_to_real(node)) return false;
   if (node.subgraphs().empty()) return find_kernel(node) == nullptr || has_trait(node, Trait::jumps);
   return std::ranges::any_of(node.subgraphs(), [](const auto& graph) { return std::ranges::any_of(graph->nodes(), jumps); });
 }

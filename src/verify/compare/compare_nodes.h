@@ -76,7 +76,7 @@ void check_unexplained(std::vector<UnexplainedCheck>& checks, const std::vector<
 [[nodiscard]] bool covers(const std::vector<LayerResult>& layers, const std::vector<std::string>& outputs);
 
 /// Whether the smallest change of its operands, or of what its graphs read, may change a node's result by a step; unknown of a node without
-/// a kernel. A condition jumps where it is computed.
+/// a kernel. A condition jumps where it is computed; a conversion to real numbers rounds like all else.
 [[nodiscard]] bool jumps(const Node& node);
 /// Whether a value depends on a node that jumps.
 [[nodiscard]] bool depends_on_choice(const Value& output);

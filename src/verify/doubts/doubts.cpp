@@ -29,7 +29,7 @@ constexpr auto kRules = std::to_array<Rule>({
     {"one-size-only", Cost::samples, Scope::rounding, find_dims_of_one_size},
     {"other-sizes", Cost::samples, Scope::rounding, find_other_sizes},
     {"cast-beyond-type", Cost::samples, Scope::rounding, find_casts_beyond_type},
-    {"rule-not-tried", Cost::fed, Scope::nodes, find_untried_pieces},
+    {"rule-not-tried", Cost::fed, Scope::rounding, find_untried_pieces},
     {"undefined-order", Cost::files, Scope::limits, find_undefined_order},
     {"formula-overflow", Cost::fed, Scope::limits, find_formula_overflow},
     {"cast-grain", Cost::fed, Scope::rounding, find_cast_grain},
