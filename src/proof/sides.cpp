@@ -60,9 +60,9 @@ std::optional<Difference> Sides::tensor_difference(Ref of_a, Ref of_b) {
 
 bool Sides::spend(std::size_t lanes) {
   // Gives up on graphs designed to exhaust memory or patience.
-  constexpr std::size_t kMostLanes = std::size_t{1} << 28U;
+  constexpr std::size_t kMostInAll = std::size_t{1} << 28U;
   lanes_ += lanes;
-  return lanes_ < kMostLanes;
+  return lanes_ < kMostInAll;
 }
 
 int64_t order_of(const Sides& sides, const Claim& claim) {
