@@ -631,6 +631,17 @@ VerifyResult verified_graphs(const std::string& a, const std::string& b, const V
   return verify(write("a.onnxtxt", a), write("b.onnxtxt", b), options);
 }
 
+TEST(Precision, SizesThatRoundingChangesAreTriedWhateverIsProved) {
+  const auto graph = [](const std::string& type) {
+    return "(float[N, 3] x) => (float[M, 3] y) <int64[1] zero = {0}> { s = Shape <start = 0, end = 1> (x)\n f = Cast <to = " + type +
+           "> (s)\n k = Cast <to = 7> (f)\n y = Slice (x, zero, k, zero) }";
+  };
+  const VerifyResult result = verified_graphs(graph("1"), graph("10"), meant_in_half());
+  EXPECT_NE(result.outcome, Outcome::same) << summary(result);
+  ASSERT_TRUE(result.rounded_proof);
+  EXPECT_TRUE(result.rounded_proof->proved);
+}
+
 /// Two products with weights of 4 bits, the second with `second` among its attributes.
 std::string block_quantized(const std::string& second, const std::string& first = "") {
   std::string bytes;
