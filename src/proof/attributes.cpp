@@ -1,5 +1,4 @@
 // Decides whether two nodes name the same operator, with attributes and versions that mean the same.
-// Tools often move models to newer operator sets and write defaults out; neither changes the computation.
 #include "proof/attributes.h"
 
 #include <google/protobuf/io/coded_stream.h>

@@ -499,10 +499,10 @@ bool read_same_constants(Sides& sides, const Claim& claim) {
   if (inputs != claim.b.value->producer()->inputs().size()) return false;
   for (std::size_t i = 0; i < inputs; ++i) {
     const Ref of_a = sides.a.operand(claim.a, i), of_b = sides.b.operand(claim.b, i);
-    const bool are_constants = of_a && of_b && sides.a.contents(of_a) && sides.b.contents(of_b);
-    const auto found = are_constants ? sides.tensor_difference(of_a, of_b) : std::nullopt;
-    if (are_constants ? !found || found->values > 0 : sides.a.contents(of_a).has_value() != sides.b.contents(of_b).has_value())
-      return false;
+    const bool is_constant = sides.a.contents(of_a).has_value();
+    if (is_constant != sides.b.contents(of_b).has_value()) return false;
+    const auto found = is_constant ? sides.tensor_difference(of_a, of_b) : std::nullopt;
+    if (is_constant && (!found || found->values > 0)) return false;
   }
   return true;
 }

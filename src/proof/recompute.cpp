@@ -1,5 +1,4 @@
 // Recomputes weight and bias of a folded operator, and compares them with the stored ones within the roundings of a fold.
-// It computes in extended precision, and reads weights in pieces, whatever their size.
 #include "proof/recompute.h"
 
 #include "base/half.h"
@@ -351,7 +350,7 @@ std::string WeightCheck::range_left() const {
   const DataType type = b_.weight.type;
   const uint64_t smallest_normal = uint64_t{1} << static_cast<unsigned>(fraction_bits(type));
   const uint64_t infinity = (uint64_t{1} << (static_cast<unsigned>(traits(type).bits) - 1U)) - smallest_normal;
-  // What rounding to a narrower type makes of small weights is open across types.
+  // Across types, rounding may take small weights away: the numbers of both models tell.
   const bool is_one_type = stored_type(a_.weight) == stored_type(b_.weight);
   const std::vector<uint64_t>&of_a = largest_a_.all(), &of_b = largest_b_.all();
   for (std::size_t o = 0; o < of_a.size(); ++o) {

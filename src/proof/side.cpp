@@ -1,5 +1,4 @@
 // Reads one model for the proof: its constants, types, dims and nodes without effect, within functions and the bodies of operators.
-// The rules for dims are those of the passes (ops/partial_dims.h); the proof itself resolves operands, constants and attributes.
 #include "proof/side.h"
 
 #include <ranges>

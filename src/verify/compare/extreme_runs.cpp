@@ -43,7 +43,7 @@ Ends ends_of(DataType type) {
 /// Kinds of numbers that are far apart.
 constexpr std::size_t kKinds = 3;
 
-/// What numbers that hardly vary are close to: whether rounding brings a variance below 0 depends on that.
+/// The centres of numbers that hardly vary: whether rounding brings a variance below 0 depends on them.
 constexpr std::array kCentres{97.3, 211.7, 389.1, 151.9, 301.3, 61.7, 173.1, 347.9};
 
 /// The sum of the digits of a position to the base kKinds, which is constant along no axis of a tensor.

@@ -1,7 +1,4 @@
 // Finds differences within nested graphs and functions that no sample enters, and tells whether other inputs could enter them.
-// Neither the outputs nor the node itself can show them.
-
-#include <cmath>
 
 #include "base/positions.h"
 #include "model/functions.h"
