@@ -176,7 +176,8 @@ bool same_operator(const Node& a, const Node& b) {
 std::vector<std::string> different_attributes(Side& side_a, Ref a, Side& side_b, Ref b, std::string_view ignored) {
   const Node& node_a = *a.value->producer();
   const Node& node_b = *b.value->producer();
-  const bool is_call = side_a.function_of(node_a) != nullptr || side_b.function_of(node_b) != nullptr;  // its attributes mean anything
+  // Those of functions and of other domains mean anything.
+  const bool names_types = node_a.domain().empty() && side_a.function_of(node_a) == nullptr && side_b.function_of(node_b) == nullptr;
   std::vector<std::string> out;
   const auto compare = [&](const std::string& name) {
     if (is_hint(node_a, name) || (is_unread_here(a, name) && is_unread_here(b, name))) return;
@@ -185,7 +186,7 @@ std::vector<std::string> different_attributes(Side& side_a, Ref a, Side& side_b,
     if (in_a.value == nullptr && in_b.value == nullptr) return;
     const auto is_same = [&](const AttributeProto* of_a, const AttributeProto* of_b) {
       if (of_a == nullptr || of_b == nullptr) return false;
-      const DataType type_a = is_call ? DataType::undefined : real_type_in(*of_a, name), type_b = real_type_in(*of_b, name);
+      const DataType type_a = names_types ? real_type_in(*of_a, name) : DataType::undefined, type_b = real_type_in(*of_b, name);
       if (type_a != DataType::undefined && side_a.as_read(type_a) == side_b.as_read(type_b)) return true;
       return same_attribute({node_a.graph().model(), &side_a}, *of_a, {node_b.graph().model(), &side_b}, *of_b);
     };

@@ -131,11 +131,10 @@ DataType narrower(DataType first, DataType second) {
   return fraction_bits(second) < fraction_bits(first) ? second : DataType::undefined;
 }
 
-/// Whether one of two numbers is the other, rounded to a type by any rounding to nearest.
-bool is_rounded(double one, double other, DataType to) {
-  if (!std::isfinite(one) || !std::isfinite(other)) return std::isnan(one) && std::isnan(other);
-  return std::abs(one - other) <=
-         kHalfUnit * std::max(spacing(one, static_cast<long double>(other), to), spacing(other, static_cast<long double>(one), to));
+/// Whether a number of a type is another one, rounded to nearest.
+bool is_rounded(double right, double found, DataType to) {
+  if (!std::isfinite(right) || !std::isfinite(found)) return std::isnan(right) && std::isnan(found);
+  return std::abs(found - right) <= kHalfUnit * spacing(found, static_cast<long double>(right), to);
 }
 
 /// Numbers that were rounded to a type: those of a constant all of whose numbers are below its normal ones may have lost their value.
@@ -144,7 +143,7 @@ class Rounded {
   /// Undefined: no number is rounded.
   explicit Rounded(DataType type) : type_(type) {}
   [[nodiscard]] bool any() const { return type_ != DataType::undefined; }
-  /// Whether one of two numbers is the other, rounded.
+  /// Whether the second number is the first, rounded.
   [[nodiscard]] bool are_one(double right, double found) {
     if (!any() || !is_rounded(right, found, type_)) return false;
     if (std::abs(right) > std::abs(right_)) right_ = right, found_ = found;
