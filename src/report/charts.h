@@ -13,7 +13,7 @@ namespace relayout {
 
 // Parts of pictures as inline SVG on pages of html_page(): no script, colours from its style sheet, and text equivalent to the marks.
 
-/// Every picture is on a page twice, drawn for wide windows and for phones; the style sheet of page.cpp shows one of them.
+/// Every picture is on a page twice, drawn for wide windows and for phones; the style sheet of report.cpp shows one of them.
 enum class Room { broad, slim };
 
 template <class Draw>

@@ -75,14 +75,13 @@ std::string breakable_markup(std::string_view name) {
   return out;
 }
 
-// Tables.
-namespace {
-
-/// The class of a style in the style sheet; empty for plain text.
 std::string html_class(Style style) {
   constexpr auto kClasses = std::to_array<const char*>({"", "strong", "good", "bad", "warning", "faint"});  // in the order of Style
   return kClasses[static_cast<std::size_t>(style)];
 }
+
+// Tables.
+namespace {
 
 std::string classes(const Cell& cell, bool is_text = false) {
   const std::string out = joined({html_class(cell.style), cell.align == Align::right ? "right" : "", is_text ? "text" : ""}, " ");
@@ -168,10 +167,10 @@ std::string html_table(const std::vector<Cell>& head, const std::vector<std::vec
   return out + "</tbody></table></div>\n";
 }
 
-std::string html_lines(const std::vector<Cell>& lines) {
-  std::string out;
-  for (const Cell& cell : lines) out += "<p" + classes(cell) + ">" + escape_markup(cell.text) + "</p>\n";
-  return out;
+std::string html_line(const std::vector<Cell>& pieces) {
+  if (pieces.size() == 1) return "<p" + classes(pieces.front()) + ">" + escape_markup(pieces.front().text) + "</p>\n";
+  return "<p>" + joined(pieces, "", [](const Cell& one) { return "<span" + classes(one) + ">" + escape_markup(one.text) + "</span>"; }) +
+         "</p>\n";
 }
 
 // Pages.
@@ -222,6 +221,7 @@ std::string base64(std::span<const uint8_t> bytes) {
 }  // namespace
 
 std::string html_page(std::string_view title, std::string_view body, std::string_view style, const Json& data, std::string_view script) {
+  if (script.empty() && body.find(kSearchBox) != std::string_view::npos) script = kSearchScript;
   // The policy allows the script by its hash (Content Security Policy Level 3, "hash-source").
   std::string out =
       "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n"
@@ -241,57 +241,6 @@ std::string html_page(std::string_view title, std::string_view body, std::string
   if (!script.empty()) out.append("<script>").append(script).append("</script>\n");
   out += "</html>\n";
   return out;
-}
-
-// The page of a verdict.
-namespace {
-
-constexpr std::string_view kSheet = R"(
-:root{--good:#1a7f37;--warning:#8a6100;--first:#0b5cad;--second:#8a8a8a}
-@media (prefers-color-scheme:dark){:root{--good:#4ac26b;--warning:#d4a72c;--first:#6cb6ff}}
-h1{font-size:2rem}.subject,footer{color:var(--faint);overflow-wrap:anywhere}footer{margin-top:2rem;font-size:.9rem}
-.good{color:var(--good)}.warning{color:var(--warning)}.strong{font-weight:600}.right{text-align:right;font-variant-numeric:tabular-nums}
-p{margin:.2rem 0;overflow-wrap:anywhere;max-width:72rem}td.text{white-space:normal;overflow-wrap:anywhere;min-width:9rem}section{overflow-x:auto}
-@media (min-width:1000px){table:has(th:nth-child(9)){font-size:.85rem}tr:has(td:nth-child(5)) td.text:first-child{min-width:11rem}}
-svg{width:100%;max-width:60rem;height:auto;display:block}svg .label{font:12px system-ui,sans-serif;fill:var(--ink);paint-order:stroke;stroke:var(--paper);stroke-width:3px}svg .small{font-size:10px}
-svg .middle{text-anchor:middle}svg .end{text-anchor:end}svg .grid{stroke:var(--line)}svg .floor{stroke:var(--ink);stroke-width:2}
-svg .bound{stroke:var(--ink);stroke-width:2;stroke-dasharray:3 2}svg .mark{stroke:var(--bad);stroke-dasharray:2 3}
-svg rect.good{fill:var(--good);fill-opacity:.55}svg .bad{fill:var(--bad)}svg .plain{fill:var(--first);fill-opacity:.7}
-svg .line{fill:none;stroke-width:2}svg .line0{stroke:var(--first)}svg .line1{stroke:var(--second)}svg .dashed{stroke-dasharray:5 4}
-svg .hit{fill:transparent}svg .frame{fill:var(--first);stroke:var(--paper)}svg .shade0{fill-opacity:.2}svg .shade1{fill-opacity:.45}
-svg .shade2{fill-opacity:.3}svg .shade3{fill-opacity:.6}svg g:hover .frame{stroke:var(--ink)}
-svg .work{fill:var(--first);fill-opacity:.35;stroke:var(--ink);stroke-opacity:.6}
-@media print{section{overflow:visible}td.text{min-width:0}table:has(th:nth-child(9)){font-size:7px}}
-@media screen and (max-width:600px){svg.broad{display:none}}
-@media print,screen and (min-width:600.02px){svg.slim{display:none}}
-)";
-
-/// A sign that shows the verdict without colour.
-std::string_view sign_of(Style style) {
-  switch (style) {
-    case Style::good:
-      return "✓ ";
-    case Style::bad:
-      return "✗ ";
-    case Style::warning:
-      return "⚠ ";
-    default:
-      return "";
-  }
-}
-
-}  // namespace
-
-std::string html_page(const VerdictPage& page) {
-  std::string body = "<h1 class='" + html_class(page.verdict.style) + "'>" + std::string(sign_of(page.verdict.style)) +
-                     escape_markup(page.verdict.text) + "</h1>\n<p class='subject'>" + escape_markup(page.subject) + "</p>\n";
-  for (const VerdictPage::Section& section : page.sections) {
-    if (section.body.empty()) continue;
-    body += "<section>" + (section.title.empty() ? std::string() : "<h2>" + escape_markup(section.title) + "</h2>") + "\n" + section.body +
-            "</section>\n";
-  }
-  return html_page(page.title, body + "<footer>" + escape_markup(page.footer) + "</footer>\n", kSheet, page.data,
-                   body.find(kSearchBox) == std::string::npos ? "" : kSearchScript);
 }
 
 }  // namespace relayout

@@ -1,4 +1,4 @@
-// Declares pages of HTML: escaped text, the frame, tables, and the page of a verdict.
+// Declares pages of HTML: escaped text, the frame, and tables.
 
 #pragma once
 
@@ -20,10 +20,13 @@ namespace relayout {
 /// HTML of a name that may be broken after the separators '/', '_', '.' and ':'.
 [[nodiscard]] std::string breakable_markup(std::string_view name);
 
-/// A self-contained page: it loads nothing, and runs nothing but `script`. It has light and dark styles, and is readable in black and white
-/// and on a phone.
-/// `body` is HTML, in which text from files must be escaped (escape_markup() of report/page.h). `style` extends the common style sheet.
-/// `data` is the content of the page for programs. The page's policy allows only `script` to run, so that text from files cannot.
+/// The class of a style in the style sheet; empty for plain text.
+[[nodiscard]] std::string html_class(Style style);
+
+/// A self-contained page: it loads nothing, and runs nothing but `script`, by default the search of its tables. It has light and dark
+/// styles, and is readable in black and white and on a phone. `body` is HTML, in which text from files must be escaped (escape_markup()).
+/// `style` extends the common style sheet. `data` is the content of the page for programs. The page's policy allows only its own script to
+/// run, so that text from files cannot.
 [[nodiscard]] std::string html_page(std::string_view title, std::string_view body, std::string_view style, const Json& data,
                                     std::string_view script = {});
 
@@ -31,22 +34,7 @@ namespace relayout {
 /// tables, and of tables with `boxes`: the markup of checkboxes. A row is shown if its second cell is not the value of an unticked box.
 [[nodiscard]] std::string html_table(const std::vector<Cell>& head, const std::vector<std::vector<Cell>>& rows,
                                      const std::string& boxes = {});
-/// Lines as paragraphs, one each.
-[[nodiscard]] std::string html_lines(const std::vector<Cell>& lines);
-
-/// A page with a verdict, followed by its evidence (see page.h for properties of all pages).
-struct VerdictPage {
-  struct Section {
-    std::string title;  ///< may be empty
-    std::string body;   ///< markup: html_table(), html_lines(), pictures; a section with an empty body is omitted
-  };
-  std::string title;    ///< title of the window
-  Cell verdict = "";    ///< the verdict in a word; its style (good, bad, warning) is also shown as a sign
-  std::string subject;  ///< the subject of the verdict
-  std::string footer;   ///< program, version and context of the run
-  std::vector<Section> sections;
-  Json data;  ///< the complete result, for programs that read the page
-};
-[[nodiscard]] std::string html_page(const VerdictPage& page);
+/// A line of pieces side by side, as a paragraph.
+[[nodiscard]] std::string html_line(const std::vector<Cell>& pieces);
 
 }  // namespace relayout

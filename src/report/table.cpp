@@ -32,7 +32,8 @@ namespace {
 /// Lays out the rows of one table; lines between them have no cells.
 class Layout {
  public:
-  Layout(const std::vector<std::vector<Cell>>& rows, const Table::Options& options) : rows_(rows), options_(options) {
+  Layout(const std::vector<std::vector<Cell>>& rows, const Table::Options& options, const ReportStyle& style)
+      : rows_(rows), options_(options), style_(style) {
     for (const auto& cells : rows) {
       widths_.resize(std::max(widths_.size(), cells.size()), 0);
       for (std::size_t i = 0; i < cells.size(); ++i) widths_[i] = std::max(widths_[i], display_width(cells[i].text));
@@ -50,7 +51,7 @@ class Layout {
       const std::string& text = columns_[i][at];
       const std::size_t width = display_width(text), pad = width < widths_[i] ? widths_[i] - width : 0;
       if (cell.align == Align::right) owed += pad;
-      if (!text.empty()) out += std::string(std::exchange(owed, 0), ' ') + paint(text, cell.style, options_.color);
+      if (!text.empty()) out += std::string(std::exchange(owed, 0), ' ') + paint(text, cell.style, style_.color);
       if (cell.align == Align::left) owed += pad;
       owed += widths_[i] == 0 ? 0 : options_.gap;
     }
@@ -68,14 +69,14 @@ class Layout {
     std::size_t total = options_.indent;
     for (const std::size_t width : widths_) total += width + (width == 0 ? 0 : options_.gap);
     total -= std::min(total, options_.gap);
-    while (options_.width > 0 && total > options_.width) {
+    while (style_.width > 0 && total > style_.width) {
       std::size_t widest = widths_.size();
       for (std::size_t i = 0; i < widths_.size(); ++i) {
         const bool may_shrink = widths_[i] > kShortest && has_names_only(i);
         if (may_shrink && (widest == widths_.size() || widths_[i] > widths_[widest])) widest = i;
       }
       if (widest == widths_.size()) return;
-      const std::size_t less = std::min(total - options_.width, widths_[widest] - kShortest);
+      const std::size_t less = std::min(total - style_.width, widths_[widest] - kShortest);
       widths_[widest] -= less;
       total -= less;
     }
@@ -98,6 +99,7 @@ class Layout {
 
   const std::vector<std::vector<Cell>>& rows_;
   const Table::Options& options_;
+  const ReportStyle& style_;
   std::vector<std::size_t> widths_;
   std::vector<std::vector<std::string>> columns_;
 };
@@ -122,51 +124,88 @@ void Table::note(std::string text, Style style) {
   rows_.push_back({Row::Kind::note, {{std::move(text), style}}});
 }
 
-void Table::line(std::string text, Style style) {
-  rows_.push_back({Row::Kind::line, {{std::move(text), style}}});
+void Table::line(std::vector<Cell> pieces) {
+  rows_.push_back({Row::Kind::line, std::move(pieces)});
 }
 
-std::vector<Cell> Table::shown(const std::vector<Cell>& cells, Form form) const {
+bool Table::has_rows() const {
+  return std::ranges::find(rows_, Row::Kind::cells, &Row::kind) != rows_.end();
+}
+
+std::vector<Cell> Table::shown(const std::vector<Cell>& cells, const ReportStyle& style) const {
   std::vector<Cell> out;
+  const auto has = [&](const Cell& cell) { return has_form(cell.forms, style.form) && has_columns(style, cell.least_width); };
   for (std::size_t i = 0; i < cells.size(); ++i) {
-    const Form of = i < head_.size() && head_[i].form != Form::every ? head_[i].form : cells[i].form;
-    if (of == Form::every || of == form) out.push_back(cells[i]);
+    if (has(cells[i]) && (i >= head_.size() || has(head_[i]))) out.push_back(cells[i]);
   }
   return out;
 }
 
-std::string Table::text() const {
+std::string Table::text(const ReportStyle& style) const {
+  ReportStyle loud = style;
+  loud.form = Form::text;
   std::vector<std::vector<Cell>> rows;
   if (has_text_head_) {
-    rows.push_back(shown(head_, Form::text));
+    rows.push_back(shown(head_, loud));
     for (Cell& cell : rows.front()) cell.style = Style::faint;
   }
-  for (const Row& row : rows_) rows.push_back(row.kind == Row::Kind::cells ? shown(row.cells, Form::text) : std::vector<Cell>());
-  const Layout layout(rows, options_);
+  for (const Row& row : rows_) rows.push_back(row.kind == Row::Kind::cells ? shown(row.cells, loud) : std::vector<Cell>());
+  const Layout layout(rows, options_, style);
   std::string out = has_text_head_ ? layout.row(0) : "";
   std::size_t at = rows.size() - rows_.size();
   for (const Row& row : rows_) {
-    const Cell* const free = row.kind == Row::Kind::cells ? nullptr : &row.cells.front();
-    const std::string indent(row.kind == Row::Kind::note ? options_.indent + 2 : 0, ' ');
-    out += free == nullptr ? layout.row(at) : paint(indent + free->text, free->style, options_.color) + "\n";
+    if (row.kind == Row::Kind::note) out += std::string(options_.indent + 2, ' ');
+    const auto painted = [&](const Cell& cell) { return paint(cell.text, cell.style, style.color); };
+    out += row.kind == Row::Kind::cells ? layout.row(at) : joined(row.cells, "", painted) + "\n";
     ++at;
   }
   return out;
 }
 
-std::string Table::html(const std::string& boxes) const {
-  std::vector<std::vector<Cell>> rows;
+std::vector<std::vector<Cell>> Table::cells_of(Form form) const {
+  const ReportStyle style{.form = form};
+  std::vector<std::vector<Cell>> out{shown(head_, style)};
   const bool has_notes = std::ranges::find(rows_, Row::Kind::note, &Row::kind) != rows_.end();
+  if (has_notes) out.front().emplace_back("");
   for (const Row& row : rows_) {
-    if (row.kind == Row::Kind::note) rows.back().back() = row.cells.front();
+    if (row.kind == Row::Kind::note) out.back().back() = row.cells.front();
     if (row.kind != Row::Kind::cells) continue;
-    rows.push_back(shown(row.cells, Form::page));
-    if (has_notes) rows.back().emplace_back("");
+    out.push_back(shown(row.cells, style));
+    if (has_notes) out.back().emplace_back("");
   }
-  if (rows.empty()) return "";
-  std::vector<Cell> head = shown(head_, Form::page);
-  if (has_notes) head.emplace_back("");
+  return out;
+}
+
+std::string Table::html(const std::string& boxes) const {
+  if (!has_rows()) return joined(rows_, "", [](const Row& row) { return html_line(row.cells); });
+  std::vector<std::vector<Cell>> rows = cells_of(Form::page);
+  const std::vector<Cell> head = std::move(rows.front());
+  rows.erase(rows.begin());
   return html_table(head, rows, boxes);
+}
+
+std::string Table::markdown() const {
+  const auto is_word = [](std::string_view text) {
+    return std::ranges::all_of(text, [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == ' ' || c == ','; });
+  };
+  const auto text = [&](const Cell& cell, bool is_first) {
+    return cell.align == Align::right || (!is_first && is_word(cell.text)) ? cell.text : markdown_code(cell.text);
+  };
+  std::string out;
+  if (!has_rows()) {
+    for (const Row& row : rows_) out += joined(row.cells, "", &Cell::text) + "\n";
+    return out;
+  }
+  const std::vector<std::vector<Cell>> rows = cells_of(Form::markdown);
+  out = "|";
+  for (const Cell& cell : rows.front()) out += " " + cell.text + " |";
+  out += "\n|" + joined(rows.front(), "", [](const Cell& cell) { return cell.align == Align::right ? "---:|" : "---|"; }) + "\n";
+  for (const std::vector<Cell>& row : std::span(rows).subspan(1)) {
+    out += "|";
+    for (std::size_t i = 0; i < rows.front().size(); ++i) out += " " + (i < row.size() ? text(row[i], i == 0) : "") + " |";
+    out += "\n";
+  }
+  return out;
 }
 
 // Fields of exported tables, and bars.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <initializer_list>
 #include <span>
@@ -70,21 +71,49 @@ enum class Style { plain, strong, good, bad, warning, faint };
 
 enum class Align { left, right };
 
-/// The forms of a report that show a cell and, where it is the head of a column, all cells below it.
-enum class Form { every, text, page };
+/// The forms of a report, to be joined by |.
+enum class Form : uint8_t { quiet = 1, text = 2, page = 4, markdown = 8, every = 14 };
+[[nodiscard]] constexpr Form operator|(Form one, Form other) noexcept {
+  return static_cast<Form>(static_cast<unsigned>(one) | static_cast<unsigned>(other));
+}
+[[nodiscard]] constexpr bool has_form(Form forms, Form one) noexcept {
+  return (static_cast<unsigned>(forms) & static_cast<unsigned>(one)) != 0;
+}
 
+/// How a report is shown. Pages and Markdown have any width and no colours.
+struct ReportStyle {
+  bool verbose = false;
+  bool color = false;
+  std::size_t width = 0;   ///< columns; 0: any
+  Form form = Form::text;  ///< `quiet`: the verdict alone
+
+  [[nodiscard]] bool quiet() const noexcept { return form == Form::quiet; }
+};
+
+/// Tables have fewer columns in terminals narrower than this.
+inline constexpr std::size_t kUsualWidth = 80;
+[[nodiscard]] inline bool has_columns(const ReportStyle& style, std::size_t width) {
+  return style.width == 0 || style.width >= width;
+}
+
+/// A piece of text in a table. Of the head of a column, its forms and least width hold for all cells below it.
 struct Cell {
   std::string text;
   Style style = Style::plain;
   Align align = Align::left;
-  Form form = Form::every;
+  Form forms = Form::every;     ///< that show it
+  std::size_t least_width = 0;  ///< of the terminal that shows it
 
   Cell(std::string t, Style s = Style::plain, Align a = Align::left)  // NOLINT(google-explicit-constructor): text is a cell
       : text(std::move(t)), style(s), align(a) {}
   Cell(const char* t, Style s = Style::plain, Align a = Align::left)  // NOLINT(google-explicit-constructor): text is a cell
       : text(t), style(s), align(a) {}
   [[nodiscard]] Cell only(Form f) && {
-    form = f;
+    forms = f;
+    return std::move(*this);
+  }
+  [[nodiscard]] Cell from(std::size_t width) && {
+    least_width = width;
     return std::move(*this);
   }
 };
@@ -93,15 +122,13 @@ struct Cell {
   return {std::move(text), style, Align::right};
 }
 
-/// Rows of cells in aligned columns, for text and for pages. Text has no rules and no borders: two or more blanks separate the columns.
+/// Rows of cells in aligned columns, for every form. Text has no rules and no borders: two or more blanks separate the columns.
 /// Text must already be printable (escape() of base/text.h for names from files).
 class Table {
  public:
   struct Options {
-    std::size_t indent = 0;  ///< blanks before each row
-    std::size_t gap = 3;     ///< blanks between columns
-    bool color = false;
-    std::size_t width = 0;  ///< limit of the total width in columns, where shortening names suffices; 0: none
+    std::size_t indent = 0;  ///< blanks before each row of text
+    std::size_t gap = 3;     ///< blanks between columns of text
   };
   explicit Table(Options options) : options_(options) {}
   Table() : Table(Options{}) {}
@@ -114,13 +141,17 @@ class Table {
   void row(std::vector<Cell> cells);
   /// Adds a remark on the row added last: a line below it in text, its last cell in pages.
   void note(std::string text, Style style = Style::plain);
-  /// Adds a line outside of the columns, in text alone.
-  void line(std::string text, Style style = Style::plain);
+  /// Adds a line outside of the columns, of pieces side by side; pages and Markdown show lines of tables without rows alone.
+  void line(std::vector<Cell> pieces);
+  void line(std::string text, Style style = Style::plain) { line(std::vector{Cell(std::move(text), style)}); }
   [[nodiscard]] bool empty() const noexcept { return rows_.empty(); }
-  /// The table as text. Every row ends in a newline; none has trailing blanks.
-  [[nodiscard]] std::string text() const;
-  /// The table of a page, as html_table() of report/page.h writes it; empty without rows.
+  /// The table as text: names are shortened where that makes it fit the width. Every row ends in a newline; none has trailing blanks.
+  [[nodiscard]] std::string text(const ReportStyle& style = {}) const;
+  /// The table of a page, as html_table() of report/page.h writes it, or paragraphs; empty without rows and lines.
   [[nodiscard]] std::string html(const std::string& boxes = {}) const;
+  /// The table in Markdown. Cells are code, so that nothing in them is markup, but for right-aligned ones, which are numbers, and words of
+  /// letters alone behind the first column.
+  [[nodiscard]] std::string markdown() const;
 
  private:
   struct Row {
@@ -129,7 +160,10 @@ class Table {
     std::vector<Cell> cells;
   };
   /// The cells that a form shows.
-  [[nodiscard]] std::vector<Cell> shown(const std::vector<Cell>& cells, Form form) const;
+  [[nodiscard]] std::vector<Cell> shown(const std::vector<Cell>& cells, const ReportStyle& style) const;
+  /// The head and the rows of a form that has cells alone: notes are their last ones.
+  [[nodiscard]] std::vector<std::vector<Cell>> cells_of(Form form) const;
+  [[nodiscard]] bool has_rows() const;
   Options options_;
   std::vector<Cell> head_;
   bool has_text_head_ = false;

@@ -48,7 +48,7 @@ ProfileComparison twice_the_work(std::optional<Interval> interval) {
 }
 
 std::string text_of(const ProfileComparison& comparison, const SlowdownGate& gate) {
-  return comparison_text(comparison, {}, gate, {});
+  return text_of(comparison_report(comparison, {}, gate), {});
 }
 
 TEST(ProfileComparison, SlowdownFailsTheGate) {

@@ -59,11 +59,11 @@ TEST_P(ProfileScreens, AreGolden) {
   const std::string name = "densely_connected_network_with_a_name.onnx";
   const ReportStyle style{.width = GetParam()};
   const Profile a = recorded(name, 2);
-  std::string all = "$ relayout profile " + name + "\n" + profile_text(a, make_table(a, {}), style);
+  std::string all = "$ relayout profile " + name + "\n" + text_of(profile_report(a, {}, {}), style);
   TableChoice by_operator;
   by_operator.by = Grouping::op;
-  all += "\n$ relayout profile " + name + " --by op\n" + profile_text(a, make_table(a, by_operator), style);
-  all += "\n$ relayout profile " + name + " --threads 1,2\n" + sweep_text({a, recorded(name, 1)}, style);
+  all += "\n$ relayout profile " + name + " --by op\n" + text_of(profile_report(a, by_operator, {}), style);
+  all += "\n$ relayout profile " + name + " --threads 1,2\n" + text_of(sweep_report({a, recorded(name, 1)}), style);
 
   ProfileComparison comparison;
   comparison.a = a;
@@ -73,7 +73,8 @@ TEST_P(ProfileScreens, AreGolden) {
   for (std::size_t i = 0; i < a.rows.size(); ++i) {
     comparison.rows.push_back({i, i, i == 0 ? Cause::layout : Cause::unexplained, comparison.b.rows[i].us - a.rows[i].us});
   }
-  all += "\n$ relayout profile " + name + " densely_connected_network_with_a_name.cl.onnx\n" + comparison_text(comparison, {}, {}, style);
+  all += "\n$ relayout profile " + name + " densely_connected_network_with_a_name.cl.onnx\n" +
+         text_of(comparison_report(comparison, {}, {}), style);
   all = fit_lines(all, GetParam());
   EXPECT_TRUE(test::is_golden(all, source_folder() + "/testdata/golden/screens/profile_" + std::to_string(GetParam()) + ".txt"));
 }

@@ -6,6 +6,7 @@
 
 #include "cli/convert/convert.h"
 #include "cli/inspect/inspect.h"
+#include "cli/verify/report.h"
 #include "relayout/convert.h"
 #include "relayout/findings.h"
 #include "relayout/inspect.h"
@@ -47,6 +48,12 @@ ConvertResult densenet() {
     result.findings.push_back(finding("conv-weights-layout", "Conv", "p", Verdict::not_applicable, Reason::both_layouts));
   }
   return result;
+}
+
+/// The screen of a conversion.
+std::string convert_text(const ConvertResult& result, const ReportStyle& style) {
+  const std::string verdict = result.verification ? text_of(verify_report(*result.verification, false), style) : "";
+  return text_of(conversion_report(result), style) + verdict;
 }
 
 TEST(ConvertReport, OneScreenWithTheRefusalsByReason) {
@@ -113,7 +120,7 @@ TEST(ConvertReport, AffinesThatStayAreSummedUp) {
 }
 
 TEST(ConvertReport, QuietIsTheFirstLine) {
-  EXPECT_EQ(convert_text(densenet(), {.quiet = true}),
+  EXPECT_EQ(convert_text(densenet(), {.form = Form::quiet}),
             "densenet121.onnx → d.onnx                       431 → 489 nodes · 32.4 → 32.3 MB · 0.02 s\n");
 }
 

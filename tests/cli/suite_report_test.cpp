@@ -25,14 +25,14 @@ SuiteResult example() {
 }
 
 TEST(SuiteReport, ShowsUnexpectedResults) {
-  const std::string text = suite_text(example(), {});
+  const std::string text = text_of(suite_report(example()), {});
   EXPECT_THAT(text, HasSubstr("node/b"));
   EXPECT_THAT(text, HasSubstr("far off"));
   EXPECT_THAT(text, HasSubstr("node/gone"));
   EXPECT_THAT(text, testing::Not(HasSubstr("node/c")));
   EXPECT_THAT(text, HasSubstr("1 of 3 cases passed · 1 failed, 1 unsupported"));
   EXPECT_THAT(text, HasSubstr("exit 1"));
-  EXPECT_THAT(suite_text(example(), {.verbose = true}), HasSubstr("needs a codec"));
+  EXPECT_THAT(text_of(suite_report(example()), {.verbose = true}), HasSubstr("needs a codec"));
 }
 
 TEST(SuiteReport, JsonHasCasesAndSummary) {
@@ -56,16 +56,17 @@ SuiteResult second_shard() {
 }
 
 TEST(SuiteReport, NamesTheShardAndTheWhole) {
-  EXPECT_THAT(suite_text(second_shard(), {}), HasSubstr("shard 2/4, from CI_NODE_TOTAL=4, CI_NODE_INDEX=2 (GitLab CI): 1 of 132 cases\n"));
+  EXPECT_THAT(text_of(suite_report(second_shard()), {}),
+              HasSubstr("shard 2/4, from CI_NODE_TOTAL=4, CI_NODE_INDEX=2 (GitLab CI): 1 of 132 cases\n"));
   const Json json = suite_json(second_shard());
   EXPECT_EQ(json.find("shard")->find("index")->number(), 2);
   EXPECT_EQ(json.find("shard")->find("total")->number(), 4);
   EXPECT_EQ(json.find("summary")->find("total")->number(), 1);
   EXPECT_EQ(json.find("summary")->find("whole")->number(), 132);
-  const std::string junit = junit_text({junit_suite(second_shard())});
+  const std::string junit = junit_text(suite_report(second_shard()).suites);
   EXPECT_THAT(junit, HasSubstr("2/4, from CI_NODE_TOTAL=4"));
   EXPECT_THAT(junit, HasSubstr("1 of 132"));
-  EXPECT_THAT(suite_text(example(), {}), testing::Not(HasSubstr("shard")));
+  EXPECT_THAT(text_of(suite_report(example()), {}), testing::Not(HasSubstr("shard")));
 }
 
 TEST(SuiteReport, AnEmptyShardIsNoSuccessUnlessAllowed) {
@@ -73,12 +74,13 @@ TEST(SuiteReport, AnEmptyShardIsNoSuccessUnlessAllowed) {
   result.cases.clear();
   result.planned = 0;
   EXPECT_EQ(exit_code(result), 1);
-  EXPECT_THAT(suite_text(result, {}), AllOf(HasSubstr("this shard has no case (--allow-empty accepts that)"), HasSubstr("exit 1")));
-  EXPECT_THAT(junit_text({junit_suite(result)}), HasSubstr("<failure"));
+  EXPECT_THAT(text_of(suite_report(result), {}),
+              AllOf(HasSubstr("this shard has no case (--allow-empty accepts that)"), HasSubstr("exit 1")));
+  EXPECT_THAT(junit_text(suite_report(result).suites), HasSubstr("<failure"));
   result.allow_empty = true;
   EXPECT_EQ(exit_code(result), 0);
-  EXPECT_THAT(suite_text(result, {}), AllOf(HasSubstr("this shard has no case\n"), HasSubstr("exit 0")));
-  EXPECT_THAT(junit_text({junit_suite(result)}), HasSubstr("<skipped"));
+  EXPECT_THAT(text_of(suite_report(result), {}), AllOf(HasSubstr("this shard has no case\n"), HasSubstr("exit 0")));
+  EXPECT_THAT(junit_text(suite_report(result).suites), HasSubstr("<skipped"));
 }
 
 }  // namespace

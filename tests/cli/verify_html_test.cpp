@@ -45,7 +45,7 @@ VerifyResult wrong() {
 }
 
 TEST(VerifyHtml, ShowsVerdictBarsHistogramAndDepth) {
-  const std::string html = verify_html(wrong(), false);
+  const std::string html = html_of(verify_report(wrong(), false));
   EXPECT_THAT(html, HasSubstr("✗ different"));
   EXPECT_THAT(html, HasSubstr("First wrong node: conv1 (Conv)"));
   EXPECT_THAT(html, HasSubstr("aria-label='error against floor and bound'"));
@@ -59,11 +59,11 @@ TEST(VerifyHtml, ShowsVerdictBarsHistogramAndDepth) {
 TEST(VerifyHtml, HasTheVerdictOfTheReport) {
   VerifyResult result = wrong();
   result.unsupported_b.push_back({"n", "Odd", "", 0, "no kernel"});
-  EXPECT_THAT(verify_html(result, false), HasSubstr("not supported: b.onnx"));
+  EXPECT_THAT(html_of(verify_report(result, false)), HasSubstr("not supported: b.onnx"));
   result.outcome = Outcome::same;
   result.proof.emplace();
   result.proof->proved = true;  // nothing has to run
-  EXPECT_THAT(verify_html(result, false), HasSubstr("same: b.onnx"));
+  EXPECT_THAT(html_of(verify_report(result, false)), HasSubstr("same: b.onnx"));
 }
 
 TEST(VerifyHtml, ShowsLossesOfAQuantizedModelBeforeUnexplainedDifferences) {
@@ -76,7 +76,7 @@ TEST(VerifyHtml, ShowsLossesOfAQuantizedModelBeforeUnexplainedDifferences) {
   for (int i = 0; i < 20; ++i) {
     result.proof->unexplained.push_back({Unexplained::Kind::node_added, "q", "'q' (QuantizeLinear) was not there"});
   }
-  const std::string html = verify_html(result, false);
+  const std::string html = html_of(verify_report(result, false));
   EXPECT_THAT(html, Not(HasSubstr("First wrong node")));
   EXPECT_THAT(html, HasSubstr("<details><summary>20 differences</summary>"));
   EXPECT_LT(html.find("Loss by node"), html.find("<details>"));
@@ -84,15 +84,15 @@ TEST(VerifyHtml, ShowsLossesOfAQuantizedModelBeforeUnexplainedDifferences) {
 
 TEST(VerifyHtml, AnOutputWithoutElementsHasNoFigures) {
   VerifyResult result = wrong();
-  EXPECT_THAT(verify_html(result, false), HasSubstr("Error over range"));
+  EXPECT_THAT(html_of(verify_report(result, false)), HasSubstr("Error over range"));
   result.outputs[0].samples[0].dims = {0, 4};
-  EXPECT_THAT(verify_html(result, false), Not(HasSubstr("Error over range")));
+  EXPECT_THAT(html_of(verify_report(result, false)), Not(HasSubstr("Error over range")));
 }
 
 TEST(VerifyHtml, OmitsMissingParts) {
   VerifyResult result;
   result.reason = "identical files";
-  const std::string html = verify_html(result, false);
+  const std::string html = html_of(verify_report(result, false));
   EXPECT_THAT(html, HasSubstr("✓ same"));
   EXPECT_THAT(html, Not(HasSubstr("<svg")));
 }

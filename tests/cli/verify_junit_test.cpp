@@ -89,7 +89,7 @@ TEST(VerifyJunit, StoredCases) {
   result.cases = {{"test_data_set_0 (as-written)", "passed", "", 0.1, 0, 0},
                   {"test_data_set_0 (optimized)", "pass-loose", "output 'y': too far", 0.1, 0, 0},
                   {"test_data_set_1 (optimized)", "unsupported", "cannot run", 0.1, 0, 0}};
-  const JunitSuite suite = junit_suite(result);
+  const JunitSuite suite = data_report(result).suites.front();
   EXPECT_EQ(names(suite, JunitCase::Status::failed), std::vector<std::string>{"test_data_set_0 (optimized)"});
   EXPECT_EQ(names(suite, JunitCase::Status::error), std::vector<std::string>{"test_data_set_1 (optimized)"});
   EXPECT_EQ(suite.cases[0].seconds, 0.1);

@@ -68,6 +68,11 @@ VerifyResult different() {
   return result;
 }
 
+/// The screen of a comparison.
+std::string verify_text(const VerifyResult& result, bool allow_inconclusive, const ReportStyle& style, bool lists_layers = false) {
+  return text_of(verify_report(result, allow_inconclusive, lists_layers), style);
+}
+
 TEST(VerifyReport, TheErrorOfOneSidedNaNIsNaN) {
   VerifyResult result = different();
   OutputComparison& output = result.outputs.front();
@@ -107,7 +112,7 @@ TEST(VerifyReport, TheErrorOfANodeThatIsNotFiniteIsNoNumber) {
   check.floor = 1e-7;
   check.finite = false;
   check.outcome = Outcome::different;
-  const std::string text = verify_text(result, false, {.layers = true});
+  const std::string text = verify_text(result, false, {}, true);
   EXPECT_THAT(text, HasSubstr("its inputs agree, its output does not (3 elements are NaN in B only)\n"));
   EXPECT_THAT(text, testing::ContainsRegex("c.weight +/c/Conv \\(Conv\\) +not finite +1.0e-07"));
   EXPECT_THAT(text, testing::ContainsRegex("/c/Conv \\(Conv\\) .* not finite +1.0e-07"));
@@ -153,7 +158,7 @@ TEST(VerifyReport, TheVerdictHasAReason) {
   VerifyResult result = different();
   EXPECT_THAT(verify_text(result, false, {}),
               HasSubstr("different   output 'output': error/range 3.1e-02 is above 4.3e-06 (sample 1) · 4 samples"));
-  EXPECT_EQ(verify_text(result, false, {.quiet = true}),
+  EXPECT_EQ(verify_text(result, false, {.form = Form::quiet}),
             "different   output 'output': error/range 3.1e-02 is above 4.3e-06 (sample 1)   exit 1\n");
   LayerResult layer;
   layer.node = "/c/Conv";
@@ -162,7 +167,7 @@ TEST(VerifyReport, TheVerdictHasAReason) {
   layer.reason = "error/range 2.0e-02 is above 1.0e-06";
   result.layers = {layer};
   result.outputs.push_back(result.outputs.front());
-  EXPECT_THAT(verify_text(result, false, {.quiet = true}),
+  EXPECT_THAT(verify_text(result, false, {.form = Form::quiet}),
               HasSubstr("different   output 'output' and 1 more differ from node '/c/Conv' (Conv) onwards   exit 1"));
   EXPECT_EQ(junit_suite(result, false).cases.back().message, "output 'output' and 1 more differ from node '/c/Conv' (Conv) onwards");
   InterfaceDifference added;
@@ -171,7 +176,7 @@ TEST(VerifyReport, TheVerdictHasAReason) {
   added.field = InterfaceDifference::Field::added;
   added.b = "f32[1]";
   result.interface = {added};
-  EXPECT_THAT(verify_text(result, false, {.quiet = true}),
+  EXPECT_THAT(verify_text(result, false, {.form = Form::quiet}),
               HasSubstr("different   input 'mask' (f32[1]) is only in resnet50.cl.onnx   exit 1"));
   EXPECT_EQ(verify_json(result, false).find("reason")->text(),
             "input 'mask' (f32[1]) is only in resnet50.cl.onnx; node '/c/Conv' (Conv): error/range 2.0e-02 is above 1.0e-06; "
@@ -261,7 +266,7 @@ TEST(VerifyReport, AnAcceptedLossIsNotCalledRounding) {
   EXPECT_THAT(text, Not(HasSubstr("within the bound")));
   EXPECT_EQ(verify_json(result, false).find("verdict")->text(), "accepted");
   EXPECT_EQ(verify_json(result, false).find("exit_code")->number(), 0);
-  EXPECT_THAT(verify_html(result, false), HasSubstr("accepted"));
+  EXPECT_THAT(html_of(verify_report(result, false)), HasSubstr("accepted"));
   const JunitSuite suite = junit_suite(result, false);
   for (const JunitCase& one : suite.cases) EXPECT_EQ(one.status, JunitCase::Status::passed) << one.name;
 }
@@ -286,7 +291,7 @@ TEST(VerifyReport, LossesByNodeAreInEveryForm) {
   EXPECT_DOUBLE_EQ(losses->at(0)->find("clipped")->number().value_or(0), 0.047);
   EXPECT_EQ(losses->at(0)->find("fault")->text(), "another result than its steps give");
   EXPECT_FALSE(losses->at(1)->find("expected_snr")->number());
-  const std::string html = verify_html(result, false);
+  const std::string html = html_of(verify_report(result, false));
   EXPECT_THAT(html, HasSubstr("Loss by node"));
   EXPECT_THAT(html, HasSubstr("/conv&lt;1&gt;/<wbr>Conv (Conv)"));
   EXPECT_THAT(html, Not(HasSubstr("/conv<1>/Conv (Conv)<")));
@@ -344,7 +349,7 @@ TEST(VerifyReport, ASameWithUnexplainedDifferencesIsReportedAsSuch) {
   result.proof->unexplained.push_back({Unexplained::Kind::node_removed, "clip", "'clip' (Clip) is gone", 0, 0, true});
   EXPECT_THAT(verify_text(result, false, {}), HasSubstr("same   1 unexplained difference stays within rounding (--strict refuses it) · "));
   result.proof->unexplained.push_back(result.proof->unexplained.front());
-  EXPECT_THAT(verify_text(result, false, {.quiet = true}),
+  EXPECT_THAT(verify_text(result, false, {.form = Form::quiet}),
               HasSubstr("same   2 unexplained differences stay within rounding (--strict refuses them)   exit 0"));
 }
 
@@ -567,12 +572,12 @@ TEST(VerifyReport, StoredCases) {
   result.model = "m.onnx";
   result.cases = {{"test_data_set_0 (as-written)", "passed", "", 0.42, 3e-7, 1e-5},
                   {"test_data_set_0 (optimized)", "failed", "output 'y': 3 of 4 elements beyond", 0.1, 2e-3, 1e-5}};
-  EXPECT_EQ(data_text(result, {}),
+  EXPECT_EQ(text_of(data_report(result), {}),
             "test_data_set_0 (as-written)   passed   error/range 3.0e-07   may be 1.0e-05   0.4 s\n"
             "test_data_set_0 (optimized)    failed   error/range 2.0e-03   may be 1.0e-05   0.1 s\n"
             "  output 'y': 3 of 4 elements beyond\n"
             "1 of 2 passed   exit 1\n");
-  const Json json = data_json(result);
+  const Json json = data_report(result).document();
   EXPECT_EQ(json.find("summary")->dump(-1), R"({"passed":1,"failed":1,"pass-loose":0,"unsupported":0})");
   EXPECT_EQ(json.find("cases")->at(1)->find("status")->text(), "failed");
   EXPECT_EQ(json.find("exit_code")->number(), 1);
@@ -581,9 +586,10 @@ TEST(VerifyReport, StoredCases) {
 TEST(VerifyReport, V82ElementsThatRoundEitherWayAreCounted) {
   DataResult result;
   result.cases = {{"set (optimized)", "passed", "", 0.1, 2e-3, 1e-2, 1234, "'q' (QuantizeLinear)"}};
-  EXPECT_THAT(data_text(result, {}), testing::HasSubstr("\n  values moved by one ULP put 1,234 elements of quantized tensors on another "
-                                                        "step, the first at node 'q' (QuantizeLinear)\n"));
-  EXPECT_EQ(data_json(result).find("cases")->at(0)->find("flips")->number(), 1234);
+  EXPECT_THAT(text_of(data_report(result), {}),
+              testing::HasSubstr("\n  values moved by one ULP put 1,234 elements of quantized tensors on another "
+                                 "step, the first at node 'q' (QuantizeLinear)\n"));
+  EXPECT_EQ(data_report(result).document().find("cases")->at(0)->find("flips")->number(), 1234);
 }
 
 TEST(VerifyReport, ProofIsPrintedAboveTheOutputs) {

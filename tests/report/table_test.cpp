@@ -44,10 +44,10 @@ TEST(Table, ColoursOnlyOnRequest) {
   Table plain;
   plain.row({{"same", Style::good}, "x"});
   EXPECT_EQ(plain.text(), "same   x\n");
-  Table colored({.color = true});
+  Table colored;
   colored.row({{"same", Style::good}, "x"});
   colored.row({{"different", Style::bad}, "y"});
-  EXPECT_EQ(colored.text(), "\x1b[32msame\x1b[0m        x\n\x1b[31mdifferent\x1b[0m   y\n");
+  EXPECT_EQ(colored.text({.color = true}), "\x1b[32msame\x1b[0m        x\n\x1b[31mdifferent\x1b[0m   y\n");
 }
 
 TEST(Table, ColumnsCountCharactersNotBytes) {
@@ -59,11 +59,11 @@ TEST(Table, ColumnsCountCharactersNotBytes) {
 
 TEST(Table, ColumnsAreAlignedInAsciiToo) {
   measure_ascii(true);
-  Table table({.width = 30});
+  Table table;
   table.row({"3 → 2 …", "a"});
   table.row({"103 µs", "b"});
   table.row({"a name that is far too long for it", "c"});
-  const std::string text = ascii_text(table.text());
+  const std::string text = ascii_text(table.text({.width = 30}));
   const std::size_t narrow = shortened("/features/denseblock1/denselayer1/norm1", 12).size();
   measure_ascii(false);
   // The second column ends all lines at the same position.

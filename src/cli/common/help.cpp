@@ -188,13 +188,13 @@ std::vector<std::vector<std::string>> cells_of(const Block& table) {
 /// A table in columns where they fit, else each row's first cell with the others below it.
 std::string table_text(const Block& block, std::size_t width, bool color) {
   const auto rows = cells_of(block);
-  Table table({.indent = 2, .color = color});
+  Table table({.indent = 2});
   for (const auto& row : rows) {
     std::vector<Cell> cells;
     for (const std::string& cell : row) cells.emplace_back(plain(cell));
     table.row(std::move(cells));
   }
-  std::string columns = table.text();
+  std::string columns = table.text({.color = color});
   if (std::ranges::all_of(split(columns, '\n'), [&](const std::string& line) { return display_width(line) <= width; })) return columns;
   std::string out;
   for (const auto& row : rows) {

@@ -10,8 +10,10 @@
 namespace relayout::cli {
 
 ReportStyle style_of(const Common& common, bool to_error) {
-  return {
-      .verbose = common.verbose, .color = !to_error && output_has_colors(), .quiet = common.quiet, .width = to_error ? 0 : output_width()};
+  return {.verbose = common.verbose,
+          .color = !to_error && output_has_colors(),
+          .width = to_error ? 0 : output_width(),
+          .form = common.quiet ? Form::quiet : Form::text};
 }
 
 void write_document(Json document, int code) {
@@ -54,8 +56,8 @@ std::optional<Failure> ReportFiles::write_files(const Report& report) const {
     }
   };
   write(junit, [&] { return junit_text(report.suites); });
-  write(markdown, [&] { return report.markdown_page ? report.markdown_page() : markdown_text(report.suites); });
-  if (report.page) write(html, report.page);
+  write(markdown, [&] { return markdown_of(report); });
+  write(html, [&] { return html_of(report); });
   for (const auto& [path, text] : report.files) write(path, text);
   if (github) write_error(github_annotations(report.suites));
   return out;
@@ -69,7 +71,7 @@ int ReportFiles::write(const Common& common, const Report& report) const {
     if (failure) document.set("unwritten", error_json(*failure));
     write_document(std::move(document), code);
   } else {
-    (take_output() ? write_error : write_report)(report.text(style(common)));
+    (take_output() ? write_error : write_report)(text_of(report, style(common)));
   }
   if (failure) print_failure(*failure, common.verbose);
   return code;

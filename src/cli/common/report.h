@@ -16,28 +16,10 @@
 #include "cli/common/failure.h"
 #include "cli/common/option_rules.h"
 #include "relayout/error.h"
-#include "report/json.h"
-#include "report/junit.h"
-#include "report/table.h"
+#include "report/report.h"
 // IWYU pragma: end_exports
 
 namespace relayout::cli {
-
-/// The style of a printed report.
-struct ReportStyle {
-  bool verbose = false;
-  bool color = false;
-  bool layers = false;    ///< verify: the table of errors against depth
-  bool quiet = false;     ///< the verdict alone
-  bool refusals = false;  ///< convert: every refused node
-  std::size_t width = 0;  ///< columns; 0: any
-};
-
-/// Tables have fewer columns in terminals narrower than this.
-inline constexpr std::size_t kUsualWidth = 80;
-[[nodiscard]] inline bool has_columns(const ReportStyle& style, std::size_t width) {
-  return style.width == 0 || style.width >= width;
-}
 
 /// The style of the report, on standard error if `to_error`.
 [[nodiscard]] ReportStyle style_of(const Common& common, bool to_error);
@@ -45,20 +27,6 @@ inline constexpr std::size_t kUsualWidth = 80;
 void write_document(Json document, int code);
 
 class OptionSet;
-
-/// What a command has found, in the forms that it has. Forms are made only where they are asked for.
-struct Report {
-  /// A file besides the report: its path, "-" for standard output or empty for none, and its contents.
-  using File = std::pair<std::string, std::function<std::string()>>;
-
-  std::function<std::string(ReportStyle)> text = {};
-  std::function<Json()> document = {};
-  std::vector<JunitSuite> suites = {};              ///< test cases
-  std::function<std::string()> page = {};           ///< HTML
-  std::function<std::string()> markdown_page = {};  ///< Markdown, where it is not a summary of the test cases
-  std::vector<File> files = {};                     ///< others
-  int code = 0;                                     ///< exit code
-};
 
 /// The options that name a report's files. "-" is standard output; the report then goes to standard error.
 struct ReportFiles {

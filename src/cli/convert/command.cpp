@@ -269,12 +269,13 @@ void print_refusal(const ConvertRequest& request, const ConvertJob& job, const C
 /// Next steps follow a model that is alone, and precede the verdict of --verify. With several models, they are printed once at the end.
 void print_result(const ConvertRequest& request, const Common& common, const ConvertJob& job, const ConvertResult& result, bool is_alone) {
   const bool to_error = job.output == kStream;
-  ReportStyle style = style_of(common, to_error);
-  style.refusals = request.options.require_all_folded && !result.all_folded;
-  if (to_error) return write_error(convert_text(result, style));
-  write_report(conversion_text(result, style));
+  const ReportStyle style = style_of(common, to_error);
+  const std::string text = text_of(conversion_report(result, request.options.require_all_folded && !result.all_folded), style);
+  const std::string verdict = result.verification ? text_of(verify_report(*result.verification, false), style) : "";
+  if (to_error) return write_error(text + verdict);
+  write_report(text);
   if (!common.quiet && is_alone) write_output(in_locale(next_text(next_steps(request, job, result), style)));
-  if (result.verification) write_report(verify_text(*result.verification, false, style));
+  write_report(verdict);
 }
 
 /// Reports a result that an earlier conversion has written.

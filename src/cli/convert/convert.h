@@ -127,18 +127,17 @@ struct PassReport {
   std::string layout = "channels-last";  ///< requested layout of weights
   bool will = false;                     ///< the rewrites are only planned
   std::string precision = {};            ///< requested precision
+  bool lists_refusals = false;           ///< names every refused node
 };
 
 /// The rewrites of the passes, one line per pass with its refusals by reason below it.
-[[nodiscard]] std::string findings_text(const Findings& findings, const PassReport& report, const ReportStyle& style);
+[[nodiscard]] Table findings_table(const Findings& findings, const PassReport& report, bool all);
 /// "17 of 20 weights would move to channels-last, 3 are the same in both layouts"; empty where no convolution has a weight.
 [[nodiscard]] std::string weights_outlook(const Findings& findings);
 [[nodiscard]] Json findings_json(const Findings& findings);
 
 /// What was done, without the verdict of --verify.
-[[nodiscard]] std::string conversion_text(const ConvertResult& result, const ReportStyle& style);
-/// The same with the verdict as its last line.
-[[nodiscard]] std::string convert_text(const ConvertResult& result, const ReportStyle& style);
+[[nodiscard]] Report conversion_report(const ConvertResult& result, bool lists_refusals = false);
 [[nodiscard]] Json convert_json(const ConvertResult& result);
 
 /// The work of convert, in numbers.

@@ -190,12 +190,11 @@ bool is_told_by_detail(Reason reason) {
 }
 
 /// Adds the refusals of one reason: their number, code and text, then their names, except those that the user has left out.
-void add_refusals(Table& table, Reason reason, const std::string& detail, const std::vector<const Finding*>& findings,
-                  const ReportStyle& style) {
-  table.line("      " + counted(std::ssize(findings), "stays: ", "stay: ") + paint(to_string(reason), Style::strong, style.color) + "   " +
-             (detail.empty() ? reason_text(reason, findings) : escape(detail)));
+void add_refusals(Table& table, Reason reason, const std::string& detail, const std::vector<const Finding*>& findings, bool is_full) {
+  table.line({"      " + counted(std::ssize(findings), "stays: ", "stay: "),
+              {std::string(to_string(reason)), Style::strong},
+              "   " + (detail.empty() ? reason_text(reason, findings) : escape(detail))});
   if (reason == Reason::excluded) return;
-  const bool is_full = style.verbose || style.refusals;
   const std::size_t shown = is_full ? findings.size() : std::min(kNamesShown, findings.size());
   const int64_t rest = std::ssize(findings) - static_cast<int64_t>(shown);
   const std::string more = rest > 0 ? format_count(rest) + " more (-v)" : "";
@@ -212,7 +211,7 @@ void add_refusals(Table& table, Reason reason, const std::string& detail, const 
 }
 
 /// Adds weights that lost values or bits in the narrower type.
-void add_losses(Table& table, const Findings& findings, const PassReport& report, const ReportStyle& style) {
+void add_losses(Table& table, const Findings& findings, const PassReport& report, bool all) {
   std::vector<const Finding*> lost;
   for (const Finding& finding : findings) {
     if (finding.pass == kPrecisionPass && finding.op_type == "weight" && !finding.detail.empty()) lost.push_back(&finding);
@@ -223,7 +222,7 @@ void add_losses(Table& table, const Findings& findings, const PassReport& report
   table.line("      " + counted(std::ssize(lost), "weight has", "weights have") + " numbers near 0 that " + report.precision +
              " rounds by up to " + most + " each, to 0 or to fewer bits: this is usual, and verify --precision " + report.precision +
              " measures what it costs");
-  const std::size_t shown = style.verbose ? lost.size() : std::min(kNamesShown, lost.size());
+  const std::size_t shown = all ? lost.size() : std::min(kNamesShown, lost.size());
   for (std::size_t i = 0; i < shown; ++i) table.line("        " + escape(lost[i]->node) + ": " + lost[i]->detail);
   if (shown < lost.size()) table.line("        " + format_count(static_cast<int64_t>(lost.size() - shown)) + " more (-v)");
 }
@@ -250,8 +249,8 @@ void add_done(Table& table, const Findings& findings, std::string_view pass, boo
 
 }  // namespace
 
-std::string findings_text(const Findings& findings, const PassReport& report, const ReportStyle& style) {
-  Table table({.indent = 2, .gap = 3, .color = style.color, .width = style.width});
+Table findings_table(const Findings& findings, const PassReport& report, bool all) {
+  Table table({.indent = 2});
   std::vector<std::string> passes = report.passes;
   std::size_t before = 0;
   for (const Finding& finding : findings) {
@@ -263,18 +262,18 @@ std::string findings_text(const Findings& findings, const PassReport& report, co
     const Group group = group_of(findings, pass);
     if (group.all == 0 && !reports_nothing_done(pass, report)) continue;
     // Few of the remaining scales and shifts are candidates for a fold: most are parts of activations and normalizations.
-    const bool is_summed_up = pass == kAffinePass && !style.verbose && !style.refusals && !group.skipped.empty();
+    const bool is_full = all || report.lists_refusals, is_summed_up = pass == kAffinePass && !is_full && !group.skipped.empty();
     const int64_t stay = group.all - group.done_count;
     const std::string rest = ", " + counted(stay, "stays", "stay") + " (-v says why)";
     table.row({pass, what_text(pass, group, report) + (is_summed_up ? rest : "")});
-    if (style.verbose) add_done(table, findings, pass, report.will);
+    if (all) add_done(table, findings, pass, report.will);
     if (!is_summed_up) {
-      for (const auto& [why, skipped] : group.skipped) add_refusals(table, why.first, why.second, skipped, style);
+      for (const auto& [why, skipped] : group.skipped) add_refusals(table, why.first, why.second, skipped, is_full);
     }
-    if (pass == kPrecisionPass) add_losses(table, findings, report, style);
+    if (pass == kPrecisionPass) add_losses(table, findings, report, all);
     if (pass == kPrecisionPass) add_way_to_newer_opset(table, group, report);
   }
-  return table.text();
+  return table;
 }
 
 std::string weights_outlook(const Findings& findings) {
@@ -342,34 +341,39 @@ std::string no_gain_text(const ConvertResult& result) {
 }
 
 /// The data files of the result, and those that it no longer uses.
-void add_data_files(std::string& out, const ConvertResult& result, const ReportStyle& style) {
+Table data_files(const ConvertResult& result) {
   const auto name = [](const DataFile& file) { return escape(file.path.string()) + ", " + format_bytes(file.bytes); };
-  Table table({.indent = 2, .gap = 3, .color = style.color, .width = style.width});
+  Table table({.indent = 2});
   for (const DataFile& file : result.data) {
     const bool is_shared = file.of_input && result.input != result.output;
     table.row({"data", name(file) + (is_shared ? ": a file of " + escape(result.input.string()) + ", which the result needs too" : "")});
   }
   for (const DataFile& file : result.left_behind) table.row({"data", name(file) + ": no longer needed by this model"});
-  out += table.text();
+  return table;
+}
+
+/// "net.onnx → net.cl.onnx   69 → 49 nodes · 46.8 → 46.7 MB · 0.04 s"
+Table head_line(const ConvertResult& result) {
+  const std::string head = stream_name(result.input, kStandardInput) + " → " + stream_name(result.output, kStandardOutput) +
+                           (result.written ? "" : " (not written)");
+  const std::size_t width = display_width(head);
+  Table out;
+  out.line({{head, Style::strong}, std::string(width + 3 > kFactsColumn ? 3 : kFactsColumn - width, ' ') + facts(result)});
+  return out;
 }
 
 }  // namespace
 
-std::string conversion_text(const ConvertResult& result, const ReportStyle& style) {
-  const std::string head = stream_name(result.input, kStandardInput) + " → " + stream_name(result.output, kStandardOutput) +
-                           (result.written ? "" : " (not written)");
-  const std::size_t width = display_width(head);
-  std::string out = paint(head, Style::strong, style.color);
-  out += std::string(width + 3 > kFactsColumn ? 3 : kFactsColumn - width, ' ') + facts(result) + "\n";
-  if (!style.quiet)
-    out += findings_text(result.findings, {result.passes, word_of(result.layout), !result.written, word_of(result.precision)}, style);
-  if (!style.quiet) out += no_gain_text(result);
-  if (!style.quiet) add_data_files(out, result, style);
-  return out;
-}
-
-std::string convert_text(const ConvertResult& result, const ReportStyle& style) {
-  return conversion_text(result, style) + (result.verification ? verify_text(*result.verification, false, style) : "");
+Report conversion_report(const ConvertResult& result, bool lists_refusals) {
+  const auto findings = [&, lists_refusals](auto& style) {
+    const PassReport report{result.passes, word_of(result.layout), !result.written, word_of(result.precision), lists_refusals};
+    return findings_table(result.findings, report, style.verbose);
+  };
+  return {.sections = {{Form::text | Form::quiet, "", [&](auto&) { return head_line(result); }},
+                       {Form::text, "", findings},
+                       {Form::text, "", [&](auto&) { return no_gain_text(result); }},
+                       {Form::text, "", [&](auto&) { return data_files(result); }}},
+          .document = [&] { return convert_json(result); }};
 }
 
 Json convert_json(const ConvertResult& result) {

@@ -66,7 +66,7 @@ int run(DeriveRequest& request, const Common& common) {
         .set("bytes", result.bytes)
         .set("seconds", result.seconds);
   };
-  return ReportFiles().write(common, {.text = text, .document = document});
+  return ReportFiles().write(common, text_report(text, document));
 }
 
 std::function<int()> prepare_derive(OptionSet& options, const Common& common) {

@@ -40,52 +40,53 @@ JunitSuite suite_of(const FileDiff& diff) {
   return suite;
 }
 
-/// The page of all comparisons, with the verdict of the worst.
-std::string page_of(const std::vector<FileDiff>& diffs) {
-  VerdictPage page;
+/// The report of all comparisons, with the verdict of the worst.
+Report report_of(const std::vector<FileDiff>& diffs, bool models) {
+  Report out{.subject = diffs.front().a, .footer = "relayout diff · relayout " + std::string(kVersion)};
   int rank = 0;
-  page.subject = diffs.front().a;
-  page.data = Json::list(diffs, &FileDiff::data);
   for (const FileDiff& diff : diffs) {
-    if (diff.rank >= rank) page.verdict = diff.verdict;
+    if (diff.rank >= rank) out.verdict = diff.verdict;
     rank = std::max(rank, diff.rank);
-    page.subject += " → " + diff.b;
-    page.sections.insert(page.sections.end(), diff.sections.begin(), diff.sections.end());
+    out.subject += " → " + diff.b;
+    if (&diff != &diffs.front()) out.sections.push_back({Form::text | Form::quiet, "", [](auto&) { return "\n"; }});
+    out.sections.insert(out.sections.end(), diff.sections.begin(), diff.sections.end());
+    out.suites.push_back(suite_of(diff));
   }
-  page.title = page.verdict.text + ": " + diffs.back().b;
-  page.footer = "relayout diff · relayout " + std::string(kVersion);
-  return html_page(page);
+  out.title = out.verdict.text + ": " + diffs.back().b;
+  out.document = [&diffs, models] {
+    std::vector<std::string> failed;
+    for (const FileDiff& diff : diffs) failed.insert(failed.end(), diff.failed.begin(), diff.failed.end());
+    return Json()
+        .set("schema", models ? "relayout.model-diff/1" : "relayout.diff/1")
+        .set("comparisons", Json::list(diffs, [](const FileDiff& diff) { return diff.data(); }))
+        .set("failed", failed);
+  };
+  return out;
+}
+
+/// What a gate says of all comparisons.
+Table gate_lines(const std::vector<std::string>& failed, const std::vector<std::string>& undecided, bool names_failures) {
+  Table out;
+  if (!undecided.empty()) out.line("inconclusive: " + some_of(undecided, 1, quote) + ", where the interval holds the limit");
+  if (!failed.empty() && names_failures) out.line("fails " + some_of(failed, 1, quote) + "   exit 1");
+  return out;
 }
 
 int run(DiffRequest& request, const Common& common, const OptionSet& options) {
   const bool models = are_models(request, options);
   request.report.check(common.json);
-  request.json = common.json;
   if (common.verbose) request.top = 0;
-  const ReportStyle style = request.report.style(common);
-  const std::vector<FileDiff> diffs = models ? diff_of_models(request, style) : diff_of_traces(request, style);
+  const std::vector<FileDiff> diffs = models ? diff_of_models(request) : diff_of_traces(request);
   std::vector<std::string> failed, undecided;
   for (const FileDiff& diff : diffs) {
     failed.insert(failed.end(), diff.failed.begin(), diff.failed.end());
     undecided.insert(undecided.end(), diff.undecided.begin(), diff.undecided.end());
   }
-  Report report{.code = failed.empty() ? 0 : 1};
-  report.text = [&](const ReportStyle&) {
-    std::string text = joined(diffs, "\n", &FileDiff::text);
-    if (!undecided.empty()) text += "inconclusive: " + some_of(undecided, 1, quote) + ", where the interval holds the limit\n";
-    if (!failed.empty() && !request.fail_on.empty()) text += "fails " + some_of(failed, 1, quote) + "   exit 1\n";
-    return text;
-  };
-  report.document = [&] {
-    return Json()
-        .set("schema", models ? "relayout.model-diff/1" : "relayout.diff/1")
-        .set("comparisons", Json::list(diffs, &FileDiff::data))
-        .set("failed", failed);
-  };
-  for (const FileDiff& diff : diffs) report.suites.push_back(suite_of(diff));
-  report.page = [&] { return page_of(diffs); };
-  report.markdown_page = [&] { return joined(diffs, "\n", &FileDiff::markdown); };
-  report.files = {{request.csv, [&] { return std::string(models ? kModelColumns : kTraceColumns) + joined(diffs, "", &FileDiff::csv); }}};
+  Report report = report_of(diffs, models);
+  report.sections.push_back({Form::text | Form::quiet, "", [&](auto&) { return gate_lines(failed, undecided, !request.fail_on.empty()); }});
+  const std::string head(models ? kModelColumns : kTraceColumns);
+  report.files = {{request.csv, [&] { return head + joined(diffs, "", [](const FileDiff& diff) { return diff.csv(); }); }}};
+  report.code = failed.empty() ? 0 : 1;
   return request.report.write(common, report);
 }
 

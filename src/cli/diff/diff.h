@@ -11,7 +11,6 @@
 #include "relayout/estimate.h"
 #include "relayout/model_diff.h"
 #include "relayout/version.h"
-#include "report/page.h"
 // IWYU pragma: end_exports
 
 namespace relayout::cli {
@@ -35,7 +34,6 @@ struct DiffRequest {
   // Where the report goes.
   std::string csv;
   ReportFiles report;
-  bool json = false;
 };
 
 /// A condition of the gate; it fails with a message.
@@ -44,23 +42,22 @@ struct GateCase {
   std::vector<std::string> failed;
 };
 
-/// Two files compared, in the requested forms. Others stay empty, because each may have a line per node.
+/// Two files compared. `csv` and `data` are made where they are asked for.
 struct FileDiff {
   std::string a, b;
-  Cell verdict = "";  ///< of a page
-  int rank = 0;       ///< the page of several pairs has the verdict of the highest rank
-  std::string text = {}, markdown = {};
-  std::string csv = {};  ///< lines below the head
-  std::vector<VerdictPage::Section> sections = {};
-  Json data = {};
+  Cell verdict = "";
+  int rank = 0;  ///< the report of several pairs has the verdict of the highest rank
+  std::vector<Section> sections = {};
+  std::function<std::string()> csv = {};  ///< lines below the head
+  std::function<Json()> data = {};
   std::vector<GateCase> gate = {};                       ///< the last one is of all conditions
   std::vector<std::string> failed = {}, undecided = {};  ///< names
 };
 
 /// Compares the first model with each of the others.
-[[nodiscard]] std::vector<FileDiff> diff_of_models(const DiffRequest& request, const ReportStyle& style);
+[[nodiscard]] std::vector<FileDiff> diff_of_models(const DiffRequest& request);
 /// Compares the first trace with each of the others.
-[[nodiscard]] std::vector<FileDiff> diff_of_traces(const DiffRequest& request, const ReportStyle& style);
+[[nodiscard]] std::vector<FileDiff> diff_of_traces(const DiffRequest& request);
 
 /// Heads of --csv, which has a line per change or operation.
 inline constexpr std::string_view kModelColumns =

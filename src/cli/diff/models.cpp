@@ -76,13 +76,20 @@ const std::string& name_of(const ModelChange& change) {
 /// Two models and the chosen changes between them.
 class ModelPair {
  public:
-  ModelPair(const ModelDiff& diff, const DiffRequest& request) : diff_(diff), changes_(chosen_changes(diff, request)) {}
+  ModelPair(ModelDiff diff, const DiffRequest& request) : diff_(std::move(diff)), changes_(chosen_changes(diff_, request)) {}
 
-  [[nodiscard]] std::string text(std::size_t top, const ReportStyle& style) const;
+  [[nodiscard]] const ModelDiff& diff() const { return diff_; }
+  [[nodiscard]] std::string summary() const;
+  /// The two files.
+  [[nodiscard]] Table head() const;
+  /// A line for each change, at most `top` of a kind (0: all).
+  [[nodiscard]] Table lines(std::size_t top) const;
+  /// The changes of a kind, at most `top` (0: all), for pages and Markdown.
+  [[nodiscard]] Table table(ChangeKind kind, std::size_t top) const;
+  /// "Changed: 2,345, the first 2,000"
+  [[nodiscard]] std::string title(ChangeKind kind, std::size_t top) const;
   [[nodiscard]] Json json() const;
   [[nodiscard]] std::string csv() const;
-  [[nodiscard]] std::string markdown(std::size_t top) const;
-  [[nodiscard]] std::vector<VerdictPage::Section> sections(bool is_alone) const;
   [[nodiscard]] std::vector<std::string> failed(const ChangeKinds& gate) const;
   /// A case per kind that the gate names, and a case for the whole gate.
   [[nodiscard]] std::vector<GateCase> cases(const ChangeKinds& gate) const;
@@ -105,9 +112,8 @@ class ModelPair {
     }
     return out;
   }
-  [[nodiscard]] std::string summary() const;
 
-  const ModelDiff& diff_;
+  ModelDiff diff_;
   std::vector<const ModelChange*> changes_;
 };
 
@@ -126,23 +132,45 @@ std::string ModelPair::summary() const {
   return diff_.nodes_renamed > 0 ? out + ", " + format_count(diff_.nodes_renamed) + " under another name" : out;
 }
 
-std::string ModelPair::text(std::size_t top, const ReportStyle& style) const {
-  if (style.quiet) return summary() + "\n";
-  Table head({.gap = 3, .color = style.color, .width = style.width});
+Table ModelPair::head() const {
+  Table out;
   const auto add = [&](const char* name, const DiffSide& side) {
     const std::string opset = side.opset > 0 ? " · opset " + std::to_string(side.opset) : "";
-    head.row({name, {escape(side.path), Style::strong}, counted(side.nodes, "node") + opset});
+    out.row({name, {escape(side.path), Style::strong}, counted(side.nodes, "node") + opset});
   };
   add("A", diff_.a);
   add("B", diff_.b);
-  std::string out = head.text() + "\n";
-  for (const auto& [kind, sign, sign_style] : kKinds) {
+  out.line("");
+  return out;
+}
+
+Table ModelPair::lines(std::size_t top) const {
+  Table out;
+  for (const auto& [kind, sign, style] : kKinds) {
     const std::vector<const ModelChange*> shown = first_of(kind, top);
-    for (const ModelChange* change : shown) out += paint(sign, sign_style, style.color) + " " + change->text + "\n";
+    for (const ModelChange* change : shown) out.line({{sign, style}, " " + change->text});
     const int64_t rest = count(kind) - std::ssize(shown);
-    if (rest > 0) out += "  … " + format_count(rest) + " more " + std::string(to_string(kind)) + "\n";
+    if (rest > 0) out.line("  … " + format_count(rest) + " more " + std::string(to_string(kind)));
   }
-  return out + (changes_.empty() ? "" : "\n") + summary() + "\n";
+  if (!changes_.empty()) out.line("");
+  return out;
+}
+
+Table ModelPair::table(ChangeKind kind, std::size_t top) const {
+  const std::string& sign = std::ranges::find(kKinds, kind, &KindWords::kind)->sign;
+  Table out;
+  out.head({"change", "what", "why"});
+  for (const ModelChange* change : first_of(kind, top)) {
+    out.row({sign + " " + change->text, std::string(to_string(change->subject)), change->reason});
+  }
+  return out;
+}
+
+std::string ModelPair::title(ChangeKind kind, std::size_t top) const {
+  const int64_t all = count(kind);
+  std::string out(to_string(kind));
+  out.front() = static_cast<char>(out.front() - 'a' + 'A');
+  return out + ": " + format_count(all) + (top > 0 && as_size(all) > top ? ", the first " + format_count(static_cast<int64_t>(top)) : "");
 }
 
 Json change_json(const ModelChange& change) {
@@ -192,36 +220,6 @@ std::string ModelPair::csv() const {
   return out;
 }
 
-std::string ModelPair::markdown(std::size_t top) const {
-  std::string out = "### " + markdown_code(diff_.a.path) + " → " + markdown_code(diff_.b.path) + "\n\n" + summary() + "\n";
-  std::string rows;
-  for (const KindWords& words : kKinds) {
-    for (const ModelChange* change : first_of(words.kind, top)) {
-      rows += markdown_row({std::string(to_string(words.kind)), std::string(to_string(change->subject)),
-                            markdown_code(escape(name_of(*change))), markdown_code(change->text)});
-    }
-  }
-  return rows.empty() ? out : out + "\n| | kind | name | change |\n|---|---|---|---|\n" + rows;
-}
-
-std::vector<VerdictPage::Section> ModelPair::sections(bool is_alone) const {
-  constexpr int64_t kMostRows = 2000;  // the data of the page has all changes
-  std::vector<VerdictPage::Section> out{{is_alone ? "" : diff_.b.path, html_lines({summary()})}};
-  for (const KindWords& words : kKinds) {
-    Table table;
-    table.head({"change", "what", "why"});
-    for (const ModelChange* change : first_of(words.kind, as_size(kMostRows))) {
-      table.row({words.sign + " " + change->text, std::string(to_string(change->subject)), change->reason});
-    }
-    const int64_t all = count(words.kind);
-    std::string title(to_string(words.kind));
-    title.front() = static_cast<char>(title.front() - 'a' + 'A');
-    title += ": " + format_count(all) + (all > kMostRows ? ", the first " + format_count(kMostRows) : "");
-    out.push_back({title, table.html()});
-  }
-  return out;
-}
-
 std::vector<std::string> ModelPair::failed(const ChangeKinds& gate) const {
   std::vector<std::string> out;
   for (const ModelChange* change : changes_) {
@@ -256,30 +254,50 @@ ProfileComparison compare_times(const DiffRequest& request, std::size_t number, 
   return compare_profiles(std::move(a), std::move(b), diff);
 }
 
-FileDiff forms_of(const ModelDiff& diff, std::size_t number, const DiffRequest& request, const ChangeKinds& gate,
-                  const ReportStyle& style) {
+/// What the report of a pair shows. Pages and Markdown have no more rows than people read; the data of the page has all changes.
+std::vector<Section> sections_of(const std::shared_ptr<const ModelPair>& pair, const DiffRequest& request) {
+  constexpr std::size_t kMostRows = 2000;
+  const auto top = as_size(request.top);
+  std::vector<Section> out;
+  out.push_back({Form::text, "", [pair](auto&) { return pair->head(); }});
+  out.push_back({Form::text, "", [pair, top](auto&) { return pair->lines(top); }});
+  out.push_back({Form::quiet | Form::every, request.files.size() == 2 ? "" : pair->diff().b.path, [pair](auto&) {
+                   Table summary;
+                   summary.line(pair->summary());
+                   return summary;
+                 }});
+  for (const Form form : {Form::page, Form::markdown}) {
+    const std::size_t most = form == Form::page ? kMostRows : top;
+    for (const KindWords& words : kKinds) {
+      const auto table = [pair, most, kind = words.kind](auto&) { return pair->table(kind, most); };
+      out.push_back({form, pair->title(words.kind, most), table});
+    }
+  }
+  return out;
+}
+
+FileDiff compared(ModelDiff diff, std::size_t number, const DiffRequest& request, const ChangeKinds& gate) {
   const std::array<Cell, 3> verdicts = {Cell("equal", Style::good), Cell("explained", Style::good), Cell("different", Style::warning)};
-  const ModelPair pair(diff, request);
-  FileDiff out{.a = diff.a.path, .b = diff.b.path, .verdict = verdicts[as_size(pair.rank())], .rank = pair.rank()};
-  out.failed = pair.failed(gate);
-  out.text = pair.text(as_size(request.top), style);
-  if (request.json || !request.report.html.empty()) out.data = pair.json();
-  if (!request.report.junit.empty()) out.gate = pair.cases(gate);
-  if (!request.report.markdown.empty()) out.markdown = pair.markdown(as_size(request.top));
-  if (!request.csv.empty()) out.csv = pair.csv();
-  if (!request.report.html.empty()) out.sections = pair.sections(request.files.size() == 2);
+  const auto pair = std::make_shared<const ModelPair>(std::move(diff), request);
+  FileDiff out{.a = pair->diff().a.path, .b = pair->diff().b.path, .verdict = verdicts[as_size(pair->rank())], .rank = pair->rank()};
+  out.sections = sections_of(pair, request);
+  out.csv = [pair] { return pair->csv(); };
+  out.data = [pair] { return pair->json(); };
+  out.failed = pair->failed(gate);
+  if (!request.report.junit.empty()) out.gate = pair->cases(gate);
   if (request.profiles.empty()) return out;
-  const ProfileComparison times = compare_times(request, number, diff);
+  const auto times = std::make_shared<const ProfileComparison>(compare_times(request, number, pair->diff()));
   TableChoice table;
   table.top = as_size(request.top);
-  if (request.json) out.data.set("time", comparison_json(times, table, std::nullopt));
-  out.text += "\n" + comparison_text(times, table, std::nullopt, style);
+  out.data = [pair, times, table] { return pair->json().set("time", comparison_json(*times, table, std::nullopt)); };
+  const auto text = [times, table](auto& style) { return "\n" + text_of(comparison_report(*times, table, std::nullopt), style); };
+  out.sections.push_back({Form::text | Form::quiet, "", text});
   return out;
 }
 
 }  // namespace
 
-std::vector<FileDiff> diff_of_models(const DiffRequest& request, const ReportStyle& style) {
+std::vector<FileDiff> diff_of_models(const DiffRequest& request) {
   check_ignored(request.ignore);
   const ChangeKinds gate = model_gate(request);
   const auto load = [&](std::size_t i) { return Model::load(request.files[i], request.load); };
@@ -291,7 +309,7 @@ std::vector<FileDiff> diff_of_models(const DiffRequest& request, const ReportSty
   for (std::size_t i = 1; i < request.files.size(); ++i) {
     other.reset();  // frees its memory before the next model is read
     other = i == 1 ? next.get() : load(i);
-    out.push_back(forms_of(diff_models(*first, *other), i, request, gate, style));
+    out.push_back(compared(diff_models(*first, *other), i, request, gate));
   }
   return out;
 }

@@ -105,28 +105,31 @@ bool adds_up(const Trace& trace) {
 /// The baseline, one other trace, and the operations that are shown.
 class TracePair {
  public:
-  TracePair(const Trace& control, const Trace& test, const DiffRequest& request);
+  TracePair(const Trace& control, Trace test, const DiffRequest& request);
 
+  [[nodiscard]] const Trace& test() const { return test_; }
+  [[nodiscard]] const std::vector<OperationDifference>& rows() const { return rows_; }
   [[nodiscard]] std::string summary() const;
-  [[nodiscard]] std::string text(std::size_t top, const ReportStyle& style) const;
+  /// The two files.
+  [[nodiscard]] Table head() const;
+  /// The largest differences, at most `top` (0: all), and the sums of the others.
+  [[nodiscard]] Table table(std::size_t top, const ReportStyle& style) const;
+  /// What was left out of the files.
+  [[nodiscard]] Table remarks() const;
   [[nodiscard]] Json json(const TraceGate& gate) const;
   [[nodiscard]] std::string csv() const;
-  [[nodiscard]] std::string markdown(std::size_t top) const;
-  [[nodiscard]] std::vector<VerdictPage::Section> sections(bool is_alone) const;
   [[nodiscard]] std::vector<std::string> names(const std::function<bool(const OperationDifference&)>& has) const;
   /// A case per class that the gate names, and a case for the whole gate.
   [[nodiscard]] std::vector<GateCase> cases(const TraceGate& gate) const;
 
  private:
-  [[nodiscard]] Table table(std::size_t top, const ReportStyle& style) const;
-
-  const Trace &control_, &test_;
+  Trace control_, test_;
   std::vector<OperationDifference> rows_;      ///< selected by the patterns and --min-us
   std::vector<OperationDifference> left_out_;  ///< all others
 };
 
-TracePair::TracePair(const Trace& control, const Trace& test, const DiffRequest& request) : control_(control), test_(test) {
-  std::vector<OperationDifference> rows = diff_traces(control, test);
+TracePair::TracePair(const Trace& control, Trace test, const DiffRequest& request) : control_(control), test_(std::move(test)) {
+  std::vector<OperationDifference> rows = diff_traces(control_, test_);
   const auto names = [](const OperationDifference& row) { return std::vector{row.name}; };
   request.choice.check(rows, names, "operation");
   for (OperationDifference& row : rows) {
@@ -148,7 +151,7 @@ std::string TracePair::summary() const {
 }
 
 Table TracePair::table(std::size_t top, const ReportStyle& style) const {
-  Table out({.gap = 2, .color = style.color, .width = style.width});
+  Table out({.gap = 2});
   out.head({"operation", right("A"), right("B"), right("A µs"), right("B µs"), right("difference"), "change"});
   const auto add_sum = [&](const char* name, std::span<const OperationDifference> rows, Style look) {
     OperationDifference sum;
@@ -177,18 +180,26 @@ Table TracePair::table(std::size_t top, const ReportStyle& style) const {
   return out;
 }
 
-std::string TracePair::text(std::size_t top, const ReportStyle& style) const {
-  if (style.quiet) return summary() + "\n";
-  Table head({.gap = 3, .color = style.color, .width = style.width});
+Table TracePair::head() const {
+  Table out;
   const auto add = [&](const char* name, const Trace& trace) {
     const std::string steps = trace.steps.empty() ? "" : counted(std::ssize(trace.steps), "step");
     const std::string outside = trace.outside > 0 ? counted(trace.outside, "event") + " outside of every counted step left out" : "";
     const std::string skipped = trace.skipped > 0 ? skipped_text(trace) : "";
-    head.row({name, {escape(trace.path), Style::strong}, joined({trace.source, steps, outside, skipped}, " · ")});
+    out.row({name, {escape(trace.path), Style::strong}, joined({trace.source, steps, outside, skipped}, " · ")});
   };
   add("A", control_);
   add("B", test_);
-  return head.text() + "\n" + table(top, style).text() + "\n" + summary() + "\n";
+  out.line("");
+  return out;
+}
+
+Table TracePair::remarks() const {
+  Table out;
+  for (const Trace* trace : {&control_, &test_}) {
+    if (trace->skipped > 0) out.line(markdown_code(escape(trace->path)) + ": " + escape(skipped_text(*trace)));
+  }
+  return out;
 }
 
 Json TracePair::json(const TraceGate& gate) const {
@@ -231,25 +242,11 @@ std::string TracePair::csv() const {
   return out;
 }
 
-std::string TracePair::markdown(std::size_t top) const {
-  std::string out = "### " + markdown_code(control_.path) + " → " + markdown_code(test_.path) + "\n\n" + summary() +
-                    "\n\n| operation | A | B | A µs | B µs | difference | change |\n|---|---:|---:|---:|---:|---:|---|\n";
-  for (const OperationDifference& row : std::span(rows_).first(top == 0 ? rows_.size() : std::min(top, rows_.size()))) {
-    out += markdown_row({markdown_code(escape(row.name)), format_count(row.control_count), format_count(row.test_count),
-                         microseconds_text(row.control_us), microseconds_text(row.test_us), signed_microseconds_text(row.difference_us()),
-                         change_text(row)});
-  }
-  for (const Trace* trace : {&control_, &test_}) {
-    if (trace->skipped > 0) out += "\n" + markdown_code(escape(trace->path)) + ": " + escape(skipped_text(*trace)) + "\n";
-  }
-  return out;
-}
-
 /// One of TraceDiff's charts as a table: for each operation a bar per side, a bar for the difference, and the text of `change`. The largest
 /// differences are first.
 template <class Number>
-std::string chart(const std::vector<OperationDifference>& rows, Number OperationDifference::* a, Number OperationDifference::* b,
-                  std::string (*change)(const OperationDifference&)) {
+Table chart(const std::vector<OperationDifference>& rows, Number OperationDifference::* a, Number OperationDifference::* b,
+            std::string (*change)(const OperationDifference&)) {
   constexpr std::size_t kMostRows = 2000;
   const auto text = [](Number number) {
     if constexpr (std::is_integral_v<Number>)
@@ -274,13 +271,7 @@ std::string chart(const std::vector<OperationDifference>& rows, Number Operation
              text_bar(static_cast<double>(row->*b), most), (more > 0 ? "+" : "") + text(row->*b - row->*a), signed_bar(more, most),
              change(*row)});
   }
-  return out.html();
-}
-
-std::vector<VerdictPage::Section> TracePair::sections(bool is_alone) const {
-  const std::string where = is_alone ? "" : ": " + test_.path;
-  return {{"Counts" + where, chart(rows_, &OperationDifference::control_count, &OperationDifference::test_count, count_change_text)},
-          {"Durations in µs" + where, chart(rows_, &OperationDifference::control_us, &OperationDifference::test_us, time_change_text)}};
+  return out;
 }
 
 std::vector<std::string> TracePair::names(const std::function<bool(const OperationDifference&)>& has) const {
@@ -315,23 +306,44 @@ void check_machines(const Trace& control, const Trace& test, const DiffRequest& 
   log_warning(what);
 }
 
-FileDiff forms_of(const Trace& control, const Trace& test, const DiffRequest& request, const TraceGate& gate, const ReportStyle& style) {
-  const TracePair pair(control, test, request);
-  FileDiff out{.a = control.path, .b = test.path, .verdict = pair.summary()};
-  out.failed = pair.names([&](const auto& row) { return is_failed(row, gate); });
-  out.undecided = pair.names([&](const auto& row) { return has_verdict(row, gate, SlowdownVerdict::inconclusive); });
-  out.text = pair.text(as_size(request.top), style);
-  if (request.json || !request.report.html.empty()) out.data = pair.json(gate);
-  if (!request.report.junit.empty()) out.gate = pair.cases(gate);
-  if (!request.report.markdown.empty()) out.markdown = pair.markdown(as_size(request.top));
-  if (!request.csv.empty()) out.csv = pair.csv();
-  if (!request.report.html.empty()) out.sections = pair.sections(request.files.size() == 2);
+/// What the report of a pair shows.
+std::vector<Section> sections_of(const std::shared_ptr<const TracePair>& pair, const DiffRequest& request) {
+  using Row = OperationDifference;
+  const auto top = as_size(request.top);
+  const bool is_alone = request.files.size() == 2;
+  const std::string where = is_alone ? "" : ": " + pair->test().path;
+  const auto summary = [pair](auto& style) {
+    Table out;
+    if (style.form == Form::text) out.line("");
+    out.line(pair->summary());
+    return out;
+  };
+  const auto counts = [pair](auto&) { return chart(pair->rows(), &Row::control_count, &Row::test_count, count_change_text); };
+  const auto durations = [pair](auto&) { return chart(pair->rows(), &Row::control_us, &Row::test_us, time_change_text); };
+  return {{Form::text, "", [pair](auto&) { return pair->head(); }},
+          {is_alone ? Form::quiet : Form::markdown | Form::quiet, pair->test().path, summary},
+          {Form::text | Form::markdown, "", [pair, top](auto& style) { return pair->table(top, style); }},
+          {Form::text, "", summary},
+          {Form::markdown, "", [pair](auto&) { return pair->remarks(); }},
+          {Form::page, "Counts" + where, counts},
+          {Form::page, "Durations in µs" + where, durations}};
+}
+
+FileDiff compared(const Trace& control, Trace test, const DiffRequest& request, const TraceGate& gate) {
+  const auto pair = std::make_shared<const TracePair>(control, std::move(test), request);
+  FileDiff out{.a = control.path, .b = pair->test().path, .verdict = pair->summary()};
+  out.sections = sections_of(pair, request);
+  out.csv = [pair] { return pair->csv(); };
+  out.data = [pair, gate] { return pair->json(gate); };
+  out.failed = pair->names([&](const auto& row) { return is_failed(row, gate); });
+  out.undecided = pair->names([&](const auto& row) { return has_verdict(row, gate, SlowdownVerdict::inconclusive); });
+  if (!request.report.junit.empty()) out.gate = pair->cases(gate);
   return out;
 }
 
 }  // namespace
 
-std::vector<FileDiff> diff_of_traces(const DiffRequest& request, const ReportStyle& style) {
+std::vector<FileDiff> diff_of_traces(const DiffRequest& request) {
   TraceOptions options;
   for (const std::string& step : request.steps) options.steps.push_back(parse_integer("--steps", step, 0));
   options.names_of_nodes = request.names == "node";
@@ -341,9 +353,9 @@ std::vector<FileDiff> diff_of_traces(const DiffRequest& request, const ReportSty
   const Trace control = read_trace(request.files.front(), options);
   std::vector<FileDiff> out;
   for (std::size_t i = 1; i < request.files.size(); ++i) {
-    const Trace test = read_trace(request.files[i], options);
+    Trace test = read_trace(request.files[i], options);
     check_machines(control, test, request, gate);
-    out.push_back(forms_of(control, test, request, gate, style));
+    out.push_back(compared(control, std::move(test), request, gate));
   }
   return out;
 }

@@ -22,19 +22,19 @@ std::string part_of(int64_t part, int64_t all, std::string_view noun) {
 }
 
 std::string extract_text(const ExtractResult& result, const ReportStyle& style) {
-  if (style.quiet) return "";
+  if (style.quiet()) return "";
   std::string out = escape(result.input.string()) + " → " + escape(result.output.string()) + "   " +
                     part_of(result.nodes, result.nodes_before, "node") + " · " +
                     part_of(result.initializers, result.initializers_before, "initializer");
   if (result.functions_before > 0) out += " · " + part_of(result.functions, result.functions_before, "function");
   out += " · " + format_bytes(result.bytes_before) + " → " + format_bytes(result.bytes) + "\n";
-  Table table({.indent = 2, .gap = 3, .color = style.color, .width = style.width});
+  Table table({.indent = 2});
   for (const ExtractedPort& port : result.inputs) {
     table.row({"input", escape(port.name), port.type,
                port.captured_by.empty() ? std::string() : "not named; a graph in node " + quote(port.captured_by) + " reads it"});
   }
   for (const ExtractedPort& port : result.outputs) table.row({"output", escape(port.name), port.type});
-  return out + table.text();
+  return out + table.text(style);
 }
 
 Json extracted_port_json(const ExtractedPort& port) {
@@ -73,8 +73,8 @@ int run_extract(ExtractRequest& request, const Common& common) {
     write_error(extract_text(result, style_of(common, true)));
     return 0;
   }
-  return request.files.write(common, {.text = [&](const ReportStyle& style) { return extract_text(result, style); },
-                                      .document = [&] { return extract_json(result); }});
+  return request.files.write(common,
+                             text_report([&](auto& style) { return extract_text(result, style); }, [&] { return extract_json(result); }));
 }
 
 std::function<int()> prepare_extract(OptionSet& options, const Common& common) {

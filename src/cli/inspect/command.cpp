@@ -23,16 +23,18 @@ int inspect_one(const InspectRequest& request, const Common& common) {
   request.files.check(common.json);
   const InspectResult result = inspect(request.models.front(), request.options);
   const std::vector<Assertion> assertions = check_assertions(result, request.assertions);
-  const bool all_hold = std::ranges::all_of(assertions, &Assertion::holds);
-  return request.files.write(
-      common, {.text = [&](const ReportStyle& style) { return inspect_text(result, style) + assertions_text(assertions, style); },
-               .document = [&] { return with_assertions(inspect_json(result), assertions); },
-               .suites = {assertion_suite(result, assertions)},
-               .page = [&] { return result.layout ? layout_html(*result.layout, result.path) : graph_html(result); },
-               .files = {{request.dot, [&] { return layout_dot(*result.layout, result.path); }},
-                         {request.csv, [&] { return nodes_csv(result); }},
-                         {request.svg, [&] { return graph_svg(result); }}},
-               .code = all_hold ? 0 : 1});
+  Report report{.verdict = result.path, .footer = "relayout inspect · relayout " + std::string(kVersion)};
+  report.sections = {{Form::quiet | Form::text | Form::page, "", [&](auto& style) { return inspect_text(result, style); }},
+                     {Form::quiet | Form::text, "", [&](auto& style) { return assertions_text(assertions, style); }}};
+  report.document = [&] { return with_assertions(inspect_json(result), assertions); };
+  report.suites = {assertion_suite(result, assertions)};
+  report.files = {{request.dot, [&] { return layout_dot(*result.layout, result.path); }},
+                  {request.csv, [&] { return nodes_csv(result); }},
+                  {request.svg, [&] { return graph_svg(result); }}};
+  report.code = std::ranges::all_of(assertions, &Assertion::holds) ? 0 : 1;
+  if (result.outline) add_graph(report, result);
+  if (result.layout) report.page = [&] { return layout_html(*result.layout, result.path); };
+  return request.files.write(common, report);
 }
 
 /// Inspects several models, a line each. One failing model does not stop the rest.
@@ -61,11 +63,10 @@ int inspect_all(const InspectRequest& request, const Common& common) {
     }
   }
   failures.print_hints();
-  return request.files.write(
-      common, {.text = [&](const ReportStyle& style) { return (results.empty() ? "" : inspect_table(results, style)) + failed; },
-               .document = [&] { return Json().set("schema", "relayout.inspect-table/1").set("models", std::move(documents)); },
-               .suites = std::move(suites),
-               .code = worst});
+  Report report = text_report([&](auto& style) { return (results.empty() ? "" : inspect_table(results, style)) + failed; },
+                              [&] { return Json().set("schema", "relayout.inspect-table/1").set("models", std::move(documents)); }, worst);
+  report.suites = std::move(suites);
+  return request.files.write(common, report);
 }
 
 int run(InspectRequest& request, const Common& common) {

@@ -252,17 +252,12 @@ std::string graph_svg(const InspectResult& result) {
   return "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n" + drawing_of(result, " xmlns='http://www.w3.org/2000/svg'");
 }
 
-std::string graph_html(const InspectResult& result) {
-  VerdictPage page;
-  page.title = "graph of " + result.path;
-  page.verdict = result.path;
-  page.subject = caption_of(result);
-  page.sections.push_back({"", "<pre style='white-space:pre-wrap'>" + escape_markup(inspect_text(result, {})) + "</pre>\n"});
-  page.sections.push_back({"graph", "<div class='wide'>" + drawing_of(result, "") + "</div>\n"});
-  page.sections.push_back({"nodes", node_table(result.outline->nodes, {}).html()});
-  page.footer = "relayout inspect · relayout " + std::string(kVersion);
-  page.data = inspect_json(result);
-  return html_page(page);
+void add_graph(Report& report, const InspectResult& result) {
+  report.title = "graph of " + result.path;
+  report.subject = caption_of(result);
+  const auto drawing = [&](auto&) { return Markup{"<div class='wide'>" + drawing_of(result, "") + "</div>\n"}; };
+  report.sections.push_back({Form::page, "graph", drawing});
+  report.sections.push_back({Form::page, "nodes", [&](auto&) { return node_table(result.outline->nodes); }});
 }
 
 }  // namespace relayout::cli

@@ -13,7 +13,7 @@ namespace relayout::cli {
 [[nodiscard]] std::string inspect_text(const InspectResult& result, const ReportStyle& style);
 [[nodiscard]] Json inspect_json(const InspectResult& result);
 /// A line per node.
-[[nodiscard]] Table node_table(const std::vector<NodeSummary>& nodes, const ReportStyle& style);
+[[nodiscard]] Table node_table(const std::vector<NodeSummary>& nodes);
 /// The list of nodes as comma-separated values, with a line of titles.
 [[nodiscard]] std::string nodes_csv(const InspectResult& result);
 /// Statements about a model, and whether they hold.
@@ -26,8 +26,8 @@ namespace relayout::cli {
 
 /// A drawing of the main graph from top to bottom, as a picture of its own.
 [[nodiscard]] std::string graph_svg(const InspectResult& result);
-/// A page with the report, the drawing and a line per node.
-[[nodiscard]] std::string graph_html(const InspectResult& result);
+/// Adds what the page shows besides the text: the drawing and a line per node.
+void add_graph(Report& report, const InspectResult& result);
 
 /// The plan in one screen; -v lists every operator.
 [[nodiscard]] std::string layout_text(const LayoutReport& report, const ReportStyle& style);

@@ -57,7 +57,7 @@ void add_losses(Table& table, const LayoutReport& report, bool all) {
 }
 
 std::string operator_table(const LayoutReport& report, const ReportStyle& style) {
-  Table table({.indent = 2, .gap = 2, .color = style.color, .width = style.width});
+  Table table({.indent = 2, .gap = 2});
   table.head({"operator", "type", "runs in", "makes", "layout", right("bytes")});
   for (const OperatorLayout& op : report.operators) {
     const TensorLayout* const made = op.outputs.empty() ? nullptr : &report.tensors[as_size(op.outputs.front())];
@@ -66,13 +66,13 @@ std::string operator_table(const LayoutReport& report, const ReportStyle& style)
                is_known ? std::string(name_of(made->type)) + " " + to_string(made->dims) : "?", is_known ? made->layout : "?",
                is_known ? format_bytes(made->bytes) : "?"});
   }
-  return table.text();
+  return table.text(style);
 }
 
 }  // namespace
 
 std::string layout_text(const LayoutReport& report, const ReportStyle& style) {
-  Table table({.indent = 2, .gap = 3, .color = style.color, .width = style.width});
+  Table table({.indent = 2});
   if (!report.assumed.empty()) table.line("  layout for " + joined(report.assumed, ", ") + " (--dim, --shape)");
   add_regions(table, report, style.verbose);
   if (report.regions.empty()) table.line("  no tensor is channels-last");
@@ -88,7 +88,7 @@ std::string layout_text(const LayoutReport& report, const ReportStyle& style) {
                format_bytes(report.propagation->bytes) + "), predicted gain " + factor(report.propagation->predicted_gain));
   }
   if (report.thrashes) table.line("  thrashing: " + report.thrash_reason, Style::warning);
-  std::string out = table.text() + (style.verbose ? operator_table(report, style) : "");
+  std::string out = table.text(style) + (style.verbose ? operator_table(report, style) : "");
   for (const NestedLayout& nested : report.nested) {
     // Branches that only compute sizes have nothing to report.
     if (nested.report.regions.empty() && nested.report.convolutions == 0 && nested.report.nested.empty() && !style.verbose) continue;

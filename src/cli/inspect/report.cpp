@@ -66,7 +66,7 @@ std::string refusals(const InspectResult& result, const std::string& pass, const
   Findings findings;
   std::ranges::copy_if(result.findings, std::back_inserter(findings), [&](const Finding& finding) { return finding.pass == pass; });
   if (std::ranges::none_of(findings, [](const Finding& finding) { return finding.verdict == Verdict::skipped; })) return {};
-  const std::string lines = findings_text(findings, {.passes = {pass}, .will = true}, style);
+  const std::string lines = findings_table(findings, {.passes = {pass}, .will = true}, style.verbose).text(style);
   return lines.substr(lines.find('\n') + 1);  // the outlook replaces its first line
 }
 
@@ -86,14 +86,14 @@ std::string outlook_with_refusals(const InspectResult& result, const ReportStyle
   return "  " + outlook + "\n" + folds + "  " + weights_outlook(result.findings) + "\n" + weights;
 }
 
-std::string convolution_table(const InspectResult& result, const ReportStyle& style) {
-  Table table({.indent = 2, .gap = 2, .color = style.color, .width = style.width});
+Table convolution_table(const InspectResult& result) {
+  Table table({.indent = 2, .gap = 2});
   table.head({"convolution", "op", "weight", right("groups"), "layout", "BatchNormalization"});
   for (const ConvolutionSummary& one : result.convolutions) {
     table.row({escape(one.node), one.op_type, one.weight_dims.empty() ? "?" : to_string(one.weight_dims), std::to_string(one.groups),
                one.layout, one.batch_norm.empty() ? "–" : one.batch_norm});
   }
-  return table.text();
+  return table;
 }
 
 /// Shapes are [1, "N", null]: sizes, names of free dims, and dims without either; null when no shape is declared.
@@ -113,8 +113,8 @@ std::string warning_line(const std::string& title, const std::string& words, con
 }  // namespace
 
 /// Bytes of stored numbers count at the first node that reads them.
-Table node_table(const std::vector<NodeSummary>& nodes, const ReportStyle& style) {
-  Table table({.indent = 2, .gap = 2, .color = style.color, .width = style.width});
+Table node_table(const std::vector<NodeSummary>& nodes) {
+  Table table({.indent = 2, .gap = 2});
   table.head({"node", "op", "dims", right("MACs"), right("parameters"), right("stored"), right("result bytes")});
   for (const NodeSummary& one : nodes) {
     table.row({escape(one.node), escape(one.op_type), one.dims.empty() ? "?" : one.dims, one.macs ? format_count(*one.macs) : "?",
@@ -126,15 +126,15 @@ Table node_table(const std::vector<NodeSummary>& nodes, const ReportStyle& style
 
 std::string inspect_text(const InspectResult& result, const ReportStyle& style) {
   const std::string name = is_stream(result.path) ? kStandardInput : escape(result.path);
-  if (style.quiet) return paint(name, Style::strong, style.color) + "   " + outlook_text(result.findings) + "\n";
+  if (style.quiet()) return paint(name, Style::strong, style.color) + "   " + outlook_text(result.findings) + "\n";
   std::string out = paint(name, Style::strong, style.color) + "   " + head(result, style.verbose) + "\n";
-  Table ports({.indent = 2, .gap = 3, .color = style.color, .width = style.width});
+  Table ports({.indent = 2});
   const auto add = [&](const char* side, const std::vector<PortSummary>& all) {
     for (const PortSummary& port : all) ports.row({side, escape(port.name), joined({port.type, port.shape}, " ")});
   };
   add("input", result.inputs);
   add("output", result.outputs);
-  out += ports.text();
+  out += ports.text(style);
   if (!result.op_counts.empty()) out += "  " + operators(result, style.verbose) + "\n";
   if (result.macs) {
     const auto counted_op = [](const auto& op) { return escape(op.first) + " " + format_count(op.second); };
@@ -145,8 +145,8 @@ std::string inspect_text(const InspectResult& result, const ReportStyle& style) 
   out += warning_line("unknown, passed through untouched:", joined(result.unknown_ops, " ", escape), style);
   out += outlook_with_refusals(result, style);
   if (result.layout) out += layout_text(*result.layout, style);
-  if (style.verbose && !result.convolutions.empty()) out += convolution_table(result, style);
-  if (!result.node_list.empty()) out += node_table(result.node_list, style).text();
+  if (style.verbose && !result.convolutions.empty()) out += convolution_table(result).text(style);
+  if (!result.node_list.empty()) out += node_table(result.node_list).text(style);
   return out;
 }
 
@@ -168,7 +168,7 @@ std::string nodes_csv(const InspectResult& result) {
 std::string assertions_text(const std::vector<Assertion>& assertions, const ReportStyle& style) {
   std::string out;
   for (const Assertion& one : assertions) {
-    if (style.quiet && one.holds) continue;
+    if (style.quiet() && one.holds) continue;
     const std::string word = one.holds ? paint("holds", Style::good, style.color) : paint("fails", Style::bad, style.color);
     out += "  " + word + "  " + escape(one.statement) + "   (" + escape(one.found) + ")\n";
   }
@@ -195,10 +195,9 @@ JunitSuite assertion_suite(const InspectResult& result, const std::vector<Assert
 }
 
 std::string inspect_table(const std::vector<InspectResult>& results, const ReportStyle& style) {
-  Table table({.gap = 2, .color = style.color, .width = style.width});
-  const auto usual = [&](const char* title) { return has_columns(style, kUsualWidth) ? right(title) : right(title).only(Form::page); };
-  table.head(
-      {"model", right("opset"), right("nodes"), usual("parameters"), usual("weights"), right("MACs"), right("folds"), right("moves")});
+  Table table({.gap = 2});
+  table.head({"model", right("opset"), right("nodes"), right("parameters").from(kUsualWidth), right("weights").from(kUsualWidth),
+              right("MACs"), right("folds"), right("moves")});
   for (const InspectResult& result : results) {
     const Outlook outlook = outlook_of(result.findings);
     table.row({Cell(is_stream(result.path) ? kStandardInput : escape(result.path), Style::strong), std::to_string(result.opset),
@@ -206,9 +205,9 @@ std::string inspect_table(const std::vector<InspectResult>& results, const Repor
                format_count(outlook.folds) + "/" + format_count(outlook.batch_norms),
                format_count(outlook.moves) + "/" + format_count(outlook.weights)});
   }
-  if (!style.quiet)
+  if (!style.quiet())
     table.line("folds: BatchNormalizations that convert folds; moves: convolution weights that it stores channels-last", Style::faint);
-  return table.text();
+  return table.text(style);
 }
 
 Json inspect_json(const InspectResult& result) {

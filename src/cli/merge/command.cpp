@@ -55,7 +55,7 @@ int run_merge(MergeRequest& request, const Common& common) {
     if (!result.difference.empty()) out.set("difference", result.difference);
     return out.set("seconds", result.seconds);
   };
-  const int code = ReportFiles().write(common, {.text = text, .document = document});
+  const int code = ReportFiles().write(common, text_report(text, document));
   return result.difference.empty() ? code : worse_code(code, 1);
 }
 

@@ -21,7 +21,7 @@ struct ProfileRequest {
   ReportFiles files;
   int64_t top = -1;
   std::string trace_names = "op";
-  bool reference_columns = false, strict = false;
+  bool strict = false;
   TableChoice table;
   ProfileOptions options;
 };
@@ -74,8 +74,7 @@ int run_sweep(const ProfileRequest& request, const Common& common, const std::ve
   std::vector<Profile> profiles;
   for (const SweepSetting& setting : settings) profiles.push_back(run_setting(request, setting));
   progress.clear();
-  return request.files.write(common, {.text = [&](const ReportStyle& style) { return sweep_text(profiles, style); },
-                                      .document = [&] { return sweep_json(profiles); }});
+  return request.files.write(common, sweep_report(profiles));
 }
 
 std::string trace_contents(const ProfileRequest& request, const Common& common, const Profile& result) {
@@ -100,18 +99,13 @@ int run_one(const ProfileRequest& request, const Common& common, const SweepSett
   if (!request.peak.empty()) result.peak = peak_of(request.peak, result.context.threads);
   progress.clear();
   const TableChoice whole = whole_table(request);
-  const ProfileTable table = make_table(result, request.table), all = make_table(result, whole);
+  const ProfileTable all = make_table(result, whole);  // tests the patterns before anything is written
   write_annotated(request, common, result);
-  return request.files.write(common, {.text =
-                                          [&](const ReportStyle& style) {
-                                            return request.reference_columns ? reference_columns(all) : profile_text(result, table, style);
-                                          },
-                                      .document = [&] { return profile_json(result, all); },
-                                      .page = [&] { return profile_html(result, whole); },
-                                      .markdown_page = [&] { return profile_markdown(result, table); },
-                                      .files = {{request.csv, [&] { return profile_csv(all); }},
-                                                {request.trace, [&] { return trace_contents(request, common, result); }},
-                                                {request.stacks, [&] { return collapsed_stacks(result); }}}});
+  Report report = profile_report(result, request.table, whole);
+  report.files = {{request.csv, [&] { return profile_csv(all); }},
+                  {request.trace, [&] { return trace_contents(request, common, result); }},
+                  {request.stacks, [&] { return collapsed_stacks(result); }}};
+  return request.files.write(common, report);
 }
 
 int run_pair(const ProfileRequest& request, const Common& common, const SweepSetting& setting, Progress& progress) {
@@ -122,10 +116,7 @@ int run_pair(const ProfileRequest& request, const Common& common, const SweepSet
   if (!request.slowdown.empty()) gate = SlowdownGate{parse_percent("--fail-on-slowdown", request.slowdown), request.strict};
   const ProfileComparison result = profile(request.models[0], request.models[1], options);
   progress.clear();
-  return request.files.write(common, {.text = [&](const ReportStyle& style) { return comparison_text(result, request.table, gate, style); },
-                                      .document = [&] { return comparison_json(result, request.table, gate); },
-                                      .page = [&] { return comparison_html(result, whole_table(request), gate); },
-                                      .code = exit_code(result, gate)});
+  return request.files.write(common, comparison_report(result, request.table, gate));
 }
 
 int run(ProfileRequest& request, const Common& common, const OptionSet& options) {
@@ -185,7 +176,7 @@ void declare_table(OptionSet& options, ProfileRequest& request) {
   options.list("--exclude", "GLOB", request.table.names.exclude, "leave out lines whose name matches; may be given several times");
   options.text("--peak", "GFLOPS,GBS|measure", request.peak,
                "print the share of the machine's peak in single precision that each line reaches (measure: takes a second)");
-  options.flag("--reference-columns", request.reference_columns, "print the columns of PyTorch's tutorial on profiling with FX alone")
+  options.flag("--reference-columns", request.table.reference_columns, "print the columns of PyTorch's tutorial on profiling with FX alone")
       .excludes({"--by", "--json"});
   options.text("--csv", "FILE", request.csv, "write the table for spreadsheets, units in its head");
   options.text("--markdown", "FILE", request.files.markdown, "write the table for step summaries and merge requests");

@@ -130,7 +130,7 @@ std::string causes_text(const ProfileComparison& comparison) {
     return std::string(to_string(cause)) + (cause == Cause::folded && comparison.proved ? " (proved) " : " ") +
            signed_microseconds_text(sum.us) + " in " + counted(sum.rows, "line");
   });
-  return joined({"difference " + signed_microseconds_text(whole) + " µs", list}, ": ") + "\n";
+  return joined({"difference " + signed_microseconds_text(whole) + " µs", list}, ": ");
 }
 
 // Forms.
@@ -143,27 +143,27 @@ std::string ratio_text(const Estimate& estimate) {
                             : " (too few pairs for an interval)");
 }
 
-std::string table_text(const ProfileComparison& comparison, const TableChoice& choice, const ReportStyle& style) {
-  Table table = comparison_table(comparison, choice, style, false);
-  const double a = comparison.a.total_us, b = comparison.b.total_us;
-  table.row({Cell("all", Style::strong), "", Cell(microseconds_text(a), Style::strong), Cell(microseconds_text(b), Style::strong),
-             Cell(signed_microseconds_text(b - a), Style::strong)});
-  return table.text();
+Table head_table(const ProfileComparison& comparison) {
+  Table out;
+  const auto add = [&](const char* side, const Profile& profile) {
+    const Latency& latency = profile.latency;
+    const Estimate& time = profile.clock == TimeKind::wall ? latency.us : latency.processor_us;
+    out.row({side, Cell(escape(profile.model), Style::strong), Cell(duration_text(time.median), Style::plain, Align::right),
+             time.interval ? "95 % in " + interval_text(time) : "too few runs for an interval"});
+  };
+  add("A", comparison.a);
+  add("B", comparison.b);
+  out.line("");
+  return out;
 }
 
-std::string verdict_line(const ProfileComparison& comparison, const std::optional<SlowdownGate>& gate, const ReportStyle& style) {
-  const int code = exit_code(comparison, gate);
-  return paint(comparison_answer(comparison, gate), code != 0 ? Style::bad : Style::strong, style.color) + "   " +
-         comparison_basis(comparison) + (gate ? "   exit " + std::to_string(code) : "") + "\n";
-}
-
-}  // namespace
-
-Table comparison_table(const ProfileComparison& comparison, const TableChoice& choice, const ReportStyle& style, bool is_page) {
-  Table table({.gap = 2, .color = style.color, .width = style.width});
-  const bool has_usual = has_columns(style, kUsualWidth), has_op = choice.by == Grouping::node && has_usual;
-  const auto where = [](Cell cell, bool has) { return has ? cell : std::move(cell).only(Form::page); };
-  table.head({std::string(to_string(choice.by)), where("op", has_op), right("A µs"), where(right("B µs"), has_usual), right("difference"),
+/// The lines of both profiles, the largest difference first.
+Table lines_table(const ProfileComparison& comparison, const TableChoice& choice, const ReportStyle& style) {
+  const bool is_page = style.form == Form::page;
+  Table table({.gap = 2});
+  Cell op = Cell("op").from(kUsualWidth);
+  if (choice.by != Grouping::node) op = std::move(op).only(Form::page);
+  table.head({std::string(to_string(choice.by)), op, right("A µs"), right("B µs").from(kUsualWidth), right("difference"),
               Cell("").only(Form::page), choice.by == Grouping::node || is_page ? "cause" : ""});
   const std::vector<PairedLine> lines = pair_tables(comparison, choice);
   double most = 0;
@@ -175,8 +175,33 @@ Table comparison_table(const ProfileComparison& comparison, const TableChoice& c
                Cell(signed_microseconds_text(difference), difference < 0 && !is_page ? Style::good : Style::plain),
                signed_bar(difference, most), line.cause ? std::string(to_string(*line.cause)) : ""});
   }
+  if (is_page) return table;
+  const double a = comparison.a.total_us, b = comparison.b.total_us;
+  table.row({Cell("all", Style::strong), "", Cell(microseconds_text(a), Style::strong), Cell(microseconds_text(b), Style::strong),
+             Cell(signed_microseconds_text(b - a), Style::strong)});
+  table.line("");
   return table;
 }
+
+/// Why the times differ, and how they were measured.
+Table cause_lines(const ProfileComparison& comparison) {
+  Table out;
+  out.line(causes_text(comparison));
+  const std::string sentence = sentence_of(comparison);
+  if (sentence != comparison_answer(comparison.ratio)) out.line(sentence);
+  out.line(context_text(comparison.a.context), Style::faint);
+  return out;
+}
+
+Table verdict_line(const ProfileComparison& comparison, const std::optional<SlowdownGate>& gate) {
+  const int code = exit_code(comparison, gate);
+  Table out;
+  out.line({{comparison_answer(comparison, gate), code != 0 ? Style::bad : Style::strong},
+            "   " + comparison_basis(comparison) + (gate ? "   exit " + std::to_string(code) : "")});
+  return out;
+}
+
+}  // namespace
 
 std::string comparison_basis(const ProfileComparison& comparison) {
   const std::string how = comparison.pairs > 0 ? counted(comparison.pairs, "pair") + " in " + counted(comparison.rounds, "round")
@@ -185,25 +210,33 @@ std::string comparison_basis(const ProfileComparison& comparison) {
          (comparison.clock == TimeKind::wall ? "wall" : "processor") + " time";
 }
 
-std::string comparison_text(const ProfileComparison& comparison, const TableChoice& choice, const std::optional<SlowdownGate>& gate,
-                            const ReportStyle& style) {
-  if (style.quiet) return verdict_line(comparison, gate, style);
-  Table head({.gap = 3, .color = style.color, .width = style.width});
-  const auto add = [&](const char* side, const Profile& profile) {
-    const Latency& latency = profile.latency;
-    const Estimate& time = profile.clock == TimeKind::wall ? latency.us : latency.processor_us;
-    head.row({side, Cell(escape(profile.model), Style::strong), Cell(duration_text(time.median), Style::plain, Align::right),
-              time.interval ? "95 % in " + interval_text(time) : "too few runs for an interval"});
+Report comparison_report(const ProfileComparison& comparison, const TableChoice& choice, const std::optional<SlowdownGate>& gate) {
+  const Profile &a = comparison.a, &b = comparison.b;
+  Report out{.code = exit_code(comparison, gate)};
+  out.verdict = {comparison_answer(comparison, gate), out.code != 0 ? Style::bad : gate ? Style::good : Style::plain};
+  out.title = out.verdict.text + ": " + b.model;
+  out.subject = a.model + " → " + b.model;
+  out.footer = "relayout profile · " + context_text(a.context);
+  TableChoice readable = choice;
+  readable.top = kMostTableRows;
+  const auto answers = [&](auto&) {
+    Table lines;
+    for (const std::string& one : {comparison_basis(comparison), sentence_of(comparison), causes_text(comparison)}) lines.line(one);
+    return lines;
   };
-  add("A", comparison.a);
-  add("B", comparison.b);
-  std::string out = head.text() + "\n" + table_text(comparison, choice, style) + "\n" + causes_text(comparison);
-  const std::string sentence = sentence_of(comparison);
-  if (sentence != comparison_answer(comparison.ratio)) out += sentence + "\n";
-  out += paint(context_text(comparison.a.context), Style::faint, style.color) + "\n";
-  const Latency& a = comparison.a.latency;
-  out += doubts_text(is_busy(a) ? a : comparison.b.latency, style);
-  return out + verdict_line(comparison, gate, style);
+  const auto differences = [&, choice, readable](auto& style) {
+    return lines_table(comparison, style.form == Form::page ? readable : choice, style);
+  };
+  out.sections = {{Form::text, "", [&](auto&) { return head_table(comparison); }},
+                  {Form::page, "", [&](auto&) { return doubts_of(a.latency); }},
+                  {Form::page, "", answers},
+                  operators_section(comparison),
+                  {Form::text | Form::page, "Differences, the largest first", differences},
+                  {Form::text, "", [&](auto&) { return cause_lines(comparison); }},
+                  {Form::text, "", [&](auto&) { return doubts_of(is_busy(a.latency) ? a.latency : b.latency); }},
+                  {Form::text | Form::quiet, "", [&, gate](auto&) { return verdict_line(comparison, gate); }}};
+  out.document = [&, choice, gate] { return comparison_json(comparison, choice, gate); };
+  return out;
 }
 
 Json comparison_json(const ProfileComparison& comparison, const TableChoice& choice, const std::optional<SlowdownGate>& gate) {
@@ -274,27 +307,38 @@ std::vector<SweepSetting> sweep_settings(const std::vector<std::string>& threads
   return settings;
 }
 
-std::string sweep_text(const std::vector<Profile>& profiles, const ReportStyle& style) {
-  Table table({.gap = 2, .color = style.color, .width = style.width});
-  const auto from = [&](std::size_t width, Cell cell) { return has_columns(style, width) ? cell : std::move(cell).only(Form::page); };
-  table.head({right("threads"), "inputs", right("latency"), from(kWide, "95 %"), from(kWide, right("p99")),
-              from(kUsualWidth, right("GFLOP/s")), from(kUsualWidth, right("CPUs")), right("against the first")});
+namespace {
+
+Table sweep_table(const std::vector<Profile>& profiles) {
+  Table table({.gap = 2});
+  table.head({right("threads"), "inputs", right("latency"), Cell("95 %").from(kWide), right("p99").from(kWide),
+              right("GFLOP/s").from(kUsualWidth), right("CPUs").from(kUsualWidth), right("against the first")});
   for (const Profile& profile : profiles) {
     const Latency& latency = profile.latency;
     table.row({format_count(profile.context.threads), inputs_text(profile), Cell(duration_text(latency.us.median), Style::strong),
                interval_text(latency.us), duration_text(latency.p99_us), rate_text(gflops(profile.macs, latency.us.median)),
                fixed(latency.cpu_per_wall, 2), fixed(profiles.front().latency.us.median / latency.us.median, 2) + " ×"});
   }
-  std::string out = paint(escape(profiles.front().model), Style::strong, style.color) + "   " +
-                    std::string(to_string(profiles.front().mode)) + "\n" + table.text();
-  out += paint(context_text(profiles.front().context, threads_of(profiles)), Style::faint, style.color) + "\n";
+  table.line(context_text(profiles.front().context, threads_of(profiles)), Style::faint);
   const auto busy = std::ranges::count_if(profiles, [](const Profile& profile) { return is_busy(profile.latency); });
-  if (busy > 0) out += paint("the machine was busy", Style::warning, style.color) + " in " + counted(busy, "line") + "\n";
-  return out;
+  if (busy > 0) table.line({{"the machine was busy", Style::warning}, " in " + counted(busy, "line")});
+  return table;
 }
 
 Json sweep_json(const std::vector<Profile>& profiles) {
   return Json().set("schema", "relayout.profile-sweep/1").set("profiles", Json::list(profiles, profile_object));
+}
+
+}  // namespace
+
+Report sweep_report(const std::vector<Profile>& profiles) {
+  const auto head = [&](auto&) {
+    Table out;
+    out.line({{escape(profiles.front().model), Style::strong}, "   " + std::string(to_string(profiles.front().mode))});
+    return out;
+  };
+  return {.sections = {{Form::text | Form::quiet, "", head}, {Form::text | Form::quiet, "", [&](auto&) { return sweep_table(profiles); }}},
+          .document = [&] { return sweep_json(profiles); }};
 }
 
 }  // namespace relayout::cli

@@ -1,4 +1,4 @@
-// Writes a profile as data for other programs and as a summary for merge requests.
+// Writes a profile as data for other programs.
 
 #include "cli/profile/profile.h"
 #include "relayout/types.h"
@@ -109,20 +109,6 @@ std::string profile_csv(const ProfileTable& table) {
   return "name,absorbed,op,kind,layout,implementation,shape,calls,bytes,flop,time_us,share,cumulative_share,median_us,low_us,high_us,"
          "gflops,gigabytes_per_s\r\n" +
          joined(table.all_lines(), "", csv_line);
-}
-
-std::string profile_markdown(const Profile& profile, const ProfileTable& table) {
-  std::string out = "### " + markdown_code(profile.model) + ": " + duration_text(profile.latency.us.median);
-  if (profile.latency.us.interval) out += " (95 % in " + interval_text(profile.latency.us) + ")";
-  out += "\n\n" + counted(profile.latency.runs, "run") + ", " + std::string(to_string(profile.mode)) + ", " +
-         counted(profile.context.threads, "thread") + ", " + markdown_code(profile.context.cpu) +
-         (is_busy(profile.latency) ? ", **the machine was busy**" : "") + "\n\n";
-  out += markdown_row({std::string(to_string(table.by)), "op", "implementation", "time", "share"}) + "|---|---|---|---:|---:|\n";
-  for (const TableLine& line : table.all_lines()) {
-    out += markdown_row({markdown_code(escape(line.name)), markdown_code(escape(line.op)), markdown_code(escape(line.implementation)),
-                         duration_text(line.us), percent_text(line.share)});
-  }
-  return out;
 }
 
 }  // namespace relayout::cli

@@ -1,4 +1,4 @@
-// Draws profiles as pages: time by operator and by scope, the roofline, and a table of all rows.
+// Draws what pages of profiles show besides the table: facts of the run, time by operator and by scope, and the roofline.
 #include "report/page.h"
 
 #include <cmath>
@@ -8,8 +8,6 @@
 
 namespace relayout::cli {
 namespace {
-
-constexpr std::size_t kMostTableRows = 2000;  ///< rows of a table; the data below the page has all
 
 /// The groups of a grouping as parts, the largest first.
 Share parts_by(const Profile& profile, Grouping by, const std::string& name) {
@@ -67,7 +65,7 @@ Share scopes_of(const Profile& profile) {
   return whole;
 }
 
-VerdictPage::Section facts(const Profile& profile) {
+Table facts(const Profile& profile) {
   const Latency& latency = profile.latency;
   Table table;
   table.head({"", ""});
@@ -80,12 +78,12 @@ VerdictPage::Section facts(const Profile& profile) {
   table.row({"copies", copies_text(profile)});
   table.row({"machine", context_text(profile.context)});
   table.row({"peak", peak_text(profile)});
-  return {"", table.html()};
+  return table;
 }
 
 /// The roofline chart: rows that compute, under the peak of the machine.
-std::string roofline(const Profile& profile) {
-  if (!profile.peak) return html_lines({{peak_text(profile), Style::faint}});
+Markup roofline(const Profile& profile) {
+  if (!profile.peak) return {html_line({{peak_text(profile), Style::faint}})};
   std::vector<SvgWork> work;
   for (const ProfileRow& row : profile.rows) {
     const std::optional<double> rate = gflops(row.macs, row.us);
@@ -94,66 +92,24 @@ std::string roofline(const Profile& profile) {
     work.push_back({full_name(row) + ": " + duration_text(row.us) + ", " + (part ? percent_text(*part) : "n/a") + " of the attainable rate",
                     2 * static_cast<double>(row.macs) / static_cast<double>(row.bytes), *rate, row.share});
   }
-  return svg_roofline(work, profile.peak->gflops, profile.peak->gigabytes);
-}
-
-VerdictPage::Section doubts(const Latency& latency) {
-  const std::string text = doubts_text(latency, {});
-  return {"", text.empty() ? "" : html_lines({{text.substr(0, text.size() - 1), Style::warning}})};
-}
-
-VerdictPage::Section table_of(const Profile& profile, const TableChoice& choice) {
-  TableChoice all = choice;
-  all.top = std::min(choice.top == 0 ? kMostTableRows : choice.top, kMostTableRows);
-  const ProfileTable table = make_table(profile, all);
-  const double most = table.lines.empty() ? 0 : std::ranges::max(table.lines, {}, &TableLine::us).us;
-  Table out;
-  out.head({std::string(to_string(table.by)), right("µs"), "", right("share"), right("cumulative"), right("GFLOP/s"), right("GB/s"),
-            right("of peak"), "op", "layout", "shape", "implementation"});
-  for (const TableLine& line : table.all_lines()) {
-    const std::string absorbed = line.absorbed.empty() ? "" : ", with " + counted(std::ssize(line.absorbed), "absorbed node");
-    out.row({escape(line.name), microseconds_text(line.us), text_bar(line.us, most), percent_text(line.share),
-             percent_text(line.cumulative), rate_text(gflops(line.macs, line.us)), rate_text(gigabytes(line.bytes, line.us)),
-             line.part_of_peak ? percent_text(*line.part_of_peak) : "n/a", line.op, line.layout, line.shape,
-             line.implementation + absorbed});
-  }
-  return {"Lines add up to the latency", out.html()};
+  return {svg_roofline(work, profile.peak->gflops, profile.peak->gigabytes)};
 }
 
 }  // namespace
 
-std::string profile_html(const Profile& profile, const TableChoice& choice) {
-  VerdictPage page;
-  page.verdict = {duration_text(profile.latency.us.median), is_busy(profile.latency) ? Style::warning : Style::plain};
-  page.title = page.verdict.text + ": " + profile.model;
-  page.subject = profile.model + "   " + std::string(to_string(profile.mode)) + " · " + profile.precision + " · " + inputs_text(profile);
-  page.footer = "relayout profile · relayout " + profile.context.relayout + ", oneDNN " + profile.context.onednn;
-  page.sections = {doubts(profile.latency),
-                   facts(profile),
-                   {"Time by operator", svg_stacks({parts_by(profile, Grouping::op, "all")})},
-                   {"Time by scope: parts of the nodes' paths", svg_icicle(scopes_of(profile))},
-                   {"Roofline: lines that compute", roofline(profile)},
-                   table_of(profile, choice)};
-  page.data = profile_json(profile, make_table(profile, choice));
-  return html_page(page);
+std::vector<Section> page_sections(const Profile& profile) {
+  const auto operators = [&](auto&) { return Markup{svg_stacks({parts_by(profile, Grouping::op, "all")})}; };
+  return {{Form::page, "", [&](auto&) { return facts(profile); }},
+          {Form::page, "Time by operator", operators},
+          {Form::page, "Time by scope: parts of the nodes' paths", [&](auto&) { return Markup{svg_icicle(scopes_of(profile))}; }},
+          {Form::page, "Roofline: lines that compute", [&](auto&) { return roofline(profile); }}};
 }
 
-std::string comparison_html(const ProfileComparison& comparison, const TableChoice& choice, const std::optional<SlowdownGate>& gate) {
-  TableChoice all = choice;
-  all.top = kMostTableRows;
-  const Style style = exit_code(comparison, gate) != 0 ? Style::bad : gate ? Style::good : Style::plain;
-  VerdictPage page;
-  page.verdict = {comparison_answer(comparison, gate), style};
-  page.title = page.verdict.text + ": " + comparison.b.model;
-  page.subject = comparison.a.model + " → " + comparison.b.model;
-  page.footer = "relayout profile · " + context_text(comparison.a.context);
-  page.sections = {doubts(comparison.a.latency),
-                   {"", html_lines({comparison_basis(comparison), sentence_of(comparison), causes_text(comparison)})},
-                   {"Time by operator", svg_stacks({parts_by(comparison.a, Grouping::op, "A   " + comparison.a.model),
-                                                    parts_by(comparison.b, Grouping::op, "B   " + comparison.b.model)})},
-                   {"Differences, the largest first", comparison_table(comparison, all, {}, true).html()}};
-  page.data = comparison_json(comparison, choice, gate);
-  return html_page(page);
+Section operators_section(const ProfileComparison& comparison) {
+  return {Form::page, "Time by operator", [&](auto&) {
+            return Markup{svg_stacks({parts_by(comparison.a, Grouping::op, "A   " + comparison.a.model),
+                                      parts_by(comparison.b, Grouping::op, "B   " + comparison.b.model)})};
+          }};
 }
 
 }  // namespace relayout::cli

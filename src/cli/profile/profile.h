@@ -21,6 +21,7 @@ struct TableChoice {
   std::string sort = "time";  ///< time, order, bytes, flop
   std::size_t top = 0;        ///< maximum number of lines; 0: all
   NameChoice names;
+  bool reference_columns = false;  ///< text: only the columns of PyTorch's tutorial on profiling with FX
 };
 
 /// One line of the table: a row, a group of rows, or all rows that are not shown.
@@ -98,12 +99,15 @@ inline constexpr std::size_t kWide = 100;
 /// "7.38 … 7.46 ms"; "–" without an interval.
 [[nodiscard]] std::string interval_text(const Estimate& us);
 
-[[nodiscard]] std::string profile_text(const Profile& profile, const ProfileTable& table, const ReportStyle& style);
-/// The table of PyTorch's tutorial on profiling with FX, with the same columns and format.
-[[nodiscard]] std::string reference_columns(const ProfileTable& table);
+/// Rows of a page's table; its data has all.
+inline constexpr std::size_t kMostTableRows = 2000;
 
-[[nodiscard]] std::string comparison_text(const ProfileComparison& comparison, const TableChoice& choice,
-                                          const std::optional<SlowdownGate>& gate, const ReportStyle& style);
+/// The report of a profile, which it refers to, as the others do: the table with the lines of `choice`, pages and data with those of
+/// `whole`.
+[[nodiscard]] Report profile_report(const Profile& profile, const TableChoice& choice, const TableChoice& whole);
+/// The ratio, both profiles by operator on one scale, and the differences.
+[[nodiscard]] Report comparison_report(const ProfileComparison& comparison, const TableChoice& choice,
+                                       const std::optional<SlowdownGate>& gate);
 [[nodiscard]] Json comparison_json(const ProfileComparison& comparison, const TableChoice& choice, const std::optional<SlowdownGate>& gate);
 
 // Parts shared by several reports of profiles.
@@ -124,7 +128,7 @@ inline constexpr std::size_t kWide = 100;
 /// "B takes 0.613 × (0.605 … 0.621 at 95 %) the time of A · 100 pairs in 10 rounds, wall time"
 [[nodiscard]] std::string comparison_basis(const ProfileComparison& comparison);
 /// Reasons to doubt the figures, a line each.
-[[nodiscard]] std::string doubts_text(const Latency& latency, const ReportStyle& style);
+[[nodiscard]] Table doubts_of(const Latency& latency);
 /// A node's name for a line of `width` columns. In narrow lines, "…" replaces parts of the path that the next part repeats.
 [[nodiscard]] std::string node_text(const std::string& name, std::size_t width);
 /// "Conv + BatchNorm" of "Conv + BatchNormalization".
@@ -141,17 +145,9 @@ inline constexpr std::size_t kWide = 100;
 [[nodiscard]] Json profile_object(const Profile& profile);
 /// A line per row of the table, with units in the header (RFC 4180).
 [[nodiscard]] std::string profile_csv(const ProfileTable& table);
-/// The Markdown of step summaries and merge requests.
-[[nodiscard]] std::string profile_markdown(const Profile& profile, const ProfileTable& table);
-
-/// A profile as a page: latency, pictures of time by operator and by scope, and a table of all rows.
-[[nodiscard]] std::string profile_html(const Profile& profile, const TableChoice& choice);
-/// The lines of both profiles, for text of some width or for a page with bars.
-[[nodiscard]] Table comparison_table(const ProfileComparison& comparison, const TableChoice& choice, const ReportStyle& style,
-                                     bool is_page);
-/// A comparison as a page: the ratio, both profiles by operator on one scale, and the differences.
-[[nodiscard]] std::string comparison_html(const ProfileComparison& comparison, const TableChoice& choice,
-                                          const std::optional<SlowdownGate>& gate);
+/// What pages show of a profile besides its table, and of two.
+[[nodiscard]] std::vector<Section> page_sections(const Profile& profile);
+[[nodiscard]] Section operators_section(const ProfileComparison& comparison);
 
 struct SweepSetting {
   int threads = 0;
@@ -162,7 +158,6 @@ struct SweepSetting {
 [[nodiscard]] std::vector<SweepSetting> sweep_settings(const std::vector<std::string>& threads, const Assignments& dims);
 
 /// Several profiles of one model, a line each.
-[[nodiscard]] std::string sweep_text(const std::vector<Profile>& profiles, const ReportStyle& style);
-[[nodiscard]] Json sweep_json(const std::vector<Profile>& profiles);
+[[nodiscard]] Report sweep_report(const std::vector<Profile>& profiles);
 
 }  // namespace relayout::cli

@@ -1,4 +1,4 @@
-// Reports a profile as text that fits the terminal.
+// Reports a profile: its latency, and the table of where the time goes, for screens, pages and summaries.
 #include <cmath>
 
 #include "cli/profile/profile.h"
@@ -21,23 +21,50 @@ Unit unit_of(double us) {
   return us >= 999.5 ? Unit{1e3, "ms"} : Unit{1, "µs"};
 }
 
-std::string heading(const Profile& profile, const ReportStyle& style) {
-  std::string out = paint(escape(profile.model), Style::strong, style.color) + "   " + std::string(to_string(profile.mode));
-  if (!profile.precision.empty()) out += " · " + profile.precision;
-  const std::string inputs = inputs_text(profile);
-  return out + (inputs.empty() ? "" : " · " + inputs) + "\n";
-}
-
-std::string head_text(const Profile& profile, const ReportStyle& style) {
+/// What precedes the table on a screen.
+Table head_lines(const Profile& profile) {
   const Latency& latency = profile.latency;
-  Table table({.gap = 3, .color = style.color});
+  const std::string mode = "   " + std::string(to_string(profile.mode));
+  Table table;
+  table.line({{escape(profile.model), Style::strong}, joined({mode, profile.precision, inputs_text(profile)}, " · ")});
   table.row({"latency", Cell(duration_text(latency.us.median), Style::strong),
              "median of " + counted(latency.runs, "run") + (latency.us.interval ? ", 95 % in " + interval_text(latency.us) : "") +
                  " · p90 " + duration_text(latency.p90_us) + " · p95 " + duration_text(latency.p95_us) + " · p99 " +
                  duration_text(latency.p99_us)});
   table.row({"apart", "", apart_text(latency)});
   table.row({"memory", "", memory_text(profile)});
-  return table.text();
+  table.line("");
+  return table;
+}
+
+/// What follows the table.
+Table foot_lines(const Profile& profile) {
+  Table out;
+  out.line("");
+  out.line("all rows " + duration_text(profile.latency.us.median) + " · " + copies_text(profile));
+  if (profile.peak) out.line("peak " + peak_text(profile));
+  out.line(context_text(profile.context), Style::faint);
+  return out;
+}
+
+/// The latency alone.
+Table latency_line(const Profile& profile) {
+  const Estimate& us = profile.latency.us;
+  Table out;
+  out.line(joined({duration_text(us.median), us.interval ? "95 % in " + interval_text(us) : ""}, "   ") + " · " +
+           counted(profile.latency.runs, "run"));
+  return out;
+}
+
+/// What a summary tells of the run.
+Table circumstances(const Profile& profile) {
+  Table out;
+  const std::string interval = profile.latency.us.interval ? "95 % in " + interval_text(profile.latency.us) : "";
+  out.line(joined(
+      {interval, counted(profile.latency.runs, "run"), std::string(to_string(profile.mode)), counted(profile.context.threads, "thread"),
+       markdown_code(profile.context.cpu), is_busy(profile.latency) ? "**the machine was busy**" : ""},
+      ", "));
+  return out;
 }
 
 /// A column of the table: its head, and its text for a line.
@@ -46,36 +73,41 @@ struct Column {
   std::function<std::string(const TableLine&)> show;
 };
 
-/// The columns for which the terminal has room.
-std::vector<Column> columns_for(const ProfileTable& table, const ReportStyle& style) {
+/// The columns of a form. Screens shorten names and operators, pages have room for them and for bars.
+std::vector<Column> columns_of(const ProfileTable& table, const ReportStyle& style) {
+  constexpr Form kNoSummary = Form::text | Form::page;
   std::vector<Column> out;
   const auto add = [&](bool has, Cell head, std::function<std::string(const TableLine&)> show) {
     if (has) out.push_back({std::move(head), std::move(show)});
   };
-  const bool nodes = table.by == Grouping::node, is_usual = has_columns(style, kUsualWidth), is_wide = has_columns(style, kWide);
-  const bool is_very_wide = nodes && has_columns(style, kVeryWide), is_short = table.by == Grouping::op && !is_usual;
+  const bool is_text = style.form == Form::text, nodes = table.by == Grouping::node;
+  const bool is_short = table.by == Grouping::op && !has_columns(style, kUsualWidth);
   const bool has_calls = !nodes || std::ranges::any_of(table.lines, [](const TableLine& line) { return line.calls > 1; });
+  const double most = table.lines.empty() ? 0 : std::ranges::max(table.lines, {}, &TableLine::us).us;
   add(true, std::string(to_string(table.by)),
       [&style, is_short](const TableLine& line) { return is_short ? short_operators(line.name) : node_text(line.name, style.width); });
-  add(nodes, "op", [&style](const TableLine& line) { return operator_text(line.op, style.width); });
-  add(nodes && is_wide, "implementation",
-      [](const TableLine& line) { return shortened(escape(line.implementation), kImplementationColumns); });
-  add(is_very_wide, "layout", [](const TableLine& line) { return line.layout; });
-  add(is_very_wide, "shape", [](const TableLine& line) { return line.shape; });
-  add(has_calls, right("calls"), [](const TableLine& line) { return line.calls == 0 ? "" : format_count(line.calls); });
+  add(nodes, "op", [&style, is_text](const TableLine& line) { return is_text ? operator_text(line.op, style.width) : escape(line.op); });
+  add(nodes, Cell("implementation").from(kWide), [is_text](const TableLine& line) {
+    const std::string absorbed = line.absorbed.empty() ? "" : ", with " + counted(std::ssize(line.absorbed), "absorbed node");
+    return is_text ? shortened(escape(line.implementation), kImplementationColumns) : escape(line.implementation) + absorbed;
+  });
+  add(nodes, Cell("layout").from(kVeryWide).only(kNoSummary), [](const TableLine& line) { return line.layout; });
+  add(nodes, Cell("shape").from(kVeryWide).only(kNoSummary), [](const TableLine& line) { return line.shape; });
+  add(has_calls, right("calls").only(kNoSummary), [](const TableLine& line) { return line.calls == 0 ? "" : format_count(line.calls); });
   add(true, right("µs"), [](const TableLine& line) { return microseconds_text(line.us); });
+  add(true, Cell("").only(Form::page), [most](const TableLine& line) { return text_bar(line.us, most); });
   add(true, right("share"), [](const TableLine& line) { return percent_text(line.share); });
-  add(is_usual, right("cum."), [](const TableLine& line) { return percent_text(line.cumulative); });
-  add(true, right("GFLOP/s"), [](const TableLine& line) { return rate_text(gflops(line.macs, line.us)); });
-  add(is_wide, right("GB/s"), [](const TableLine& line) { return rate_text(gigabytes(line.bytes, line.us)); });
-  add(table.peak.has_value(), right("of peak"),
+  add(true, right("cum.").from(kUsualWidth).only(kNoSummary), [](const TableLine& line) { return percent_text(line.cumulative); });
+  add(true, right("GFLOP/s").only(kNoSummary), [](const TableLine& line) { return rate_text(gflops(line.macs, line.us)); });
+  add(true, right("GB/s").from(kWide).only(kNoSummary), [](const TableLine& line) { return rate_text(gigabytes(line.bytes, line.us)); });
+  add(table.peak.has_value(), right("of peak").only(kNoSummary),
       [](const TableLine& line) { return line.part_of_peak ? percent_text(*line.part_of_peak) : "n/a"; });
   return out;
 }
 
-std::string table_text(const ProfileTable& table, const ReportStyle& style) {
-  const std::vector<Column> columns = columns_for(table, style);
-  Table out({.gap = 2, .color = style.color, .width = style.width});
+Table lines_table(const ProfileTable& table, const ReportStyle& style) {
+  const std::vector<Column> columns = columns_of(table, style);
+  Table out({.gap = 2});
   std::vector<Cell> head;
   for (const Column& column : columns) head.push_back(column.head);
   out.head(std::move(head));
@@ -86,7 +118,25 @@ std::string table_text(const ProfileTable& table, const ReportStyle& style) {
     out.row(std::move(cells));
     if (style.verbose && !line.absorbed.empty()) out.note("with " + joined(line.absorbed, ", ", escape), Style::faint);
   }
-  return out.text();
+  return out;
+}
+
+/// The table of PyTorch's tutorial on profiling with FX, with the same columns and format.
+Table reference_columns(const ProfileTable& table) {
+  Table out({.gap = 2});
+  std::vector<std::vector<Cell>> rows{{"Op type", "Op", right("Average runtime (s)"), right("Pct total runtime")}};
+  for (const TableLine& line : table.all_lines()) {
+    rows.push_back({escape(line.op.empty() ? line.kind : line.op), escape(line.name), right(significant(line.us / 1e6, 6)),
+                    right(significant(100 * line.share, 6))});
+  }
+  std::vector<Cell> rule;
+  for (std::size_t i = 0; i < rows.front().size(); ++i) {
+    const auto widest = std::ranges::max(rows, {}, [&](const auto& row) { return display_width(row[i].text); });
+    rule.emplace_back(std::string(display_width(widest[i].text), '-'));
+  }
+  rows.insert(rows.begin() + 1, std::move(rule));
+  for (std::vector<Cell>& row : rows) out.row(std::move(row));
+  return out;
 }
 
 /// "1 reorder, 45.2 µs, 0.6 %"
@@ -155,13 +205,14 @@ std::string context_text(const ProfileContext& context, const std::string& threa
   return out + ", load " + fixed(context.load, 1) + " · relayout " + context.relayout + ", oneDNN " + context.onednn;
 }
 
-std::string doubts_text(const Latency& latency, const ReportStyle& style) {
-  std::string out;
+Table doubts_of(const Latency& latency) {
+  Table out;
   if (is_busy(latency)) {
-    out += paint("the machine was busy", Style::warning, style.color) + ": " + fixed(latency.cpu_per_wall, 2) +
-           " processors worked where " + fixed(latency.expected_cpus, 2) + " would have; times include waiting\n";
+    out.line({{"the machine was busy", Style::warning},
+              ": " + fixed(latency.cpu_per_wall, 2) + " processors worked where " + fixed(latency.expected_cpus, 2) +
+                  " would have; times include waiting"});
   }
-  if (latency.stopped_early) out += "stopped by --max-time before the requested number of runs\n";
+  if (latency.stopped_early) out.line("stopped by --max-time before the requested number of runs");
   return out;
 }
 
@@ -216,33 +267,34 @@ std::string interval_text(const Estimate& us) {
   return three_digits(us.interval->low / unit.us) + " … " + three_digits(us.interval->high / unit.us) + " " + unit.name;
 }
 
-std::string profile_text(const Profile& profile, const ProfileTable& table, const ReportStyle& style) {
-  const Estimate& us = profile.latency.us;
-  if (style.quiet) {
-    return joined({duration_text(us.median), us.interval ? "95 % in " + interval_text(us) : ""}, "   ") + " · " +
-           counted(profile.latency.runs, "run") + "\n";
+Report profile_report(const Profile& profile, const TableChoice& choice, const TableChoice& whole) {
+  Report out{.verdict = {duration_text(profile.latency.us.median), is_busy(profile.latency) ? Style::warning : Style::plain}};
+  out.title = out.verdict.text + ": " + profile.model;
+  out.subject = profile.model + "   " + std::string(to_string(profile.mode)) + " · " + profile.precision + " · " + inputs_text(profile);
+  out.footer = "relayout profile · relayout " + profile.context.relayout + ", oneDNN " + profile.context.onednn;
+  const auto table = [&profile](const TableChoice& of) {
+    return [&profile, of](auto& style) { return lines_table(make_table(profile, of), style); };
+  };
+  const auto doubts = [&](auto&) { return doubts_of(profile.latency); };
+  const auto reference = [&profile, whole](auto&) { return reference_columns(make_table(profile, whole)); };
+  TableChoice readable = whole;
+  readable.top = std::min(whole.top == 0 ? kMostTableRows : whole.top, kMostTableRows);
+  if (choice.reference_columns) {
+    out.sections = {{Form::text | Form::quiet, "", reference}};
+  } else {
+    out.sections = {{Form::quiet, "", [&](auto&) { return latency_line(profile); }},
+                    {Form::text, "", [&](auto&) { return head_lines(profile); }},
+                    {Form::text, "", table(choice)},
+                    {Form::text, "", [&](auto&) { return foot_lines(profile); }},
+                    {Form::text, "", doubts}};
   }
-  return heading(profile, style) + head_text(profile, style) + "\n" + table_text(table, style) + "\n" + "all rows " +
-         duration_text(profile.latency.us.median) + " · " + copies_text(profile) + "\n" +
-         (profile.peak ? "peak " + peak_text(profile) + "\n" : "") + paint(context_text(profile.context), Style::faint, style.color) +
-         "\n" + doubts_text(profile.latency, style);
-}
-
-std::string reference_columns(const ProfileTable& table) {
-  std::vector<std::vector<Cell>> rows{{"Op type", "Op", right("Average runtime (s)"), right("Pct total runtime")}};
-  for (const TableLine& line : table.all_lines()) {
-    rows.push_back({escape(line.op.empty() ? line.kind : line.op), escape(line.name), right(significant(line.us / 1e6, 6)),
-                    right(significant(100 * line.share, 6))});
-  }
-  std::vector<Cell> rule;
-  for (std::size_t i = 0; i < rows.front().size(); ++i) {
-    const auto widest = std::ranges::max(rows, {}, [&](const auto& row) { return display_width(row[i].text); });
-    rule.emplace_back(std::string(display_width(widest[i].text), '-'));
-  }
-  rows.insert(rows.begin() + 1, std::move(rule));
-  Table out({.gap = 2});
-  for (std::vector<Cell>& row : rows) out.row(std::move(row));
-  return out.text();
+  out.sections.push_back({Form::markdown, "", [&](auto&) { return circumstances(profile); }});
+  out.sections.push_back({Form::markdown, "", table(choice)});
+  out.sections.push_back({Form::page, "", doubts});
+  std::ranges::move(page_sections(profile), std::back_inserter(out.sections));
+  out.sections.push_back({Form::page, "Lines add up to the latency", table(readable)});
+  out.document = [&profile, whole] { return profile_json(profile, make_table(profile, whole)); };
+  return out;
 }
 
 }  // namespace relayout::cli

@@ -53,7 +53,7 @@ std::vector<Cell> statistics_cells(const TensorStatistics& facts) {
 Table values_table(const std::vector<RunTensor>& tensors, const RunOptions& options, const ReportStyle& style) {
   const bool has_statistics = options.statistics;
   const std::size_t most = style.verbose || !options.tensors.empty() ? SIZE_MAX : kNameColumns;
-  Table table({.gap = 2, .color = style.color, .width = style.width});
+  Table table({.gap = 2});
   std::vector<Cell> head{"value", "type"};
   if (has_statistics) {
     for (const char* const name : {"min", "max", "mean", "σ", "zeros", "NaN", "∞", "> f16"}) head.push_back(right(name));
@@ -82,13 +82,13 @@ std::string finite_text(const RunResult& result, const ReportStyle& style) {
   out += is_rounding ? range_text(facts) + ", beyond " + std::string(name_of(result.as)) : faults_text(facts);
   if (!is_rounding && facts.finite() > 0) out += ", the others " + range_text(facts);
   out += "\n";
-  Table table({.indent = 2, .gap = 2, .color = style.color, .width = style.width});
+  Table table({.indent = 2, .gap = 2});
   for (const RunTensor& operand : operands) {
     const TensorStatistics& read = *operand.statistics;
     table.row({"reads " + shortened(escape(operand.name), kNameColumns), right(range_text(read)),
                read.finite() == read.elements ? std::string() : faults_text(read)});
   }
-  return out + table.text();
+  return out + table.text(style);
 }
 
 Json statistics_json(const TensorStatistics& facts) {
@@ -117,12 +117,12 @@ Json value_json(const RunTensor& tensor) {
 }
 
 std::string run_text(const RunResult& result, const RunOptions& options, const ReportStyle& style) {
-  if (style.quiet) return options.require_finite ? finite_text(result, style) : "";
+  if (style.quiet()) return options.require_finite ? finite_text(result, style) : "";
   std::string out = paint(escape(result.model), Style::strong, style.color) + "   " + std::string(to_string(result.mode));
   if (result.as != DataType::undefined) out += " · rounded to " + std::string(name_of(result.as));
   if (!result.assumed.empty()) out += " · assumed " + joined(result.assumed, ", ", escape);
   out += " · " + counted(result.values, "value") + " in " + seconds_text(result.seconds) + "\n";
-  out += values_table(result.tensors, options, style).text();
+  out += values_table(result.tensors, options, style).text(style);
   for (const RunTensor& tensor : result.tensors) {
     if (!tensor.faults) continue;
     out += paint("not finite", Style::warning, style.color) + "   " + quote(tensor.name) + ": " + faults_text(*tensor.faults) +
@@ -169,9 +169,8 @@ int run_request(RunRequest& request, const Common& common) {
   options.progress = [&](std::string_view what, int64_t done, int64_t total) { progress.steps(what, done, total); };
   const RunResult result = run_model(request.models.front(), options);
   progress.clear();
-  return request.files.write(common, {.text = [&](const ReportStyle& style) { return run_text(result, options, style); },
-                                      .document = [&] { return run_json(result, options); },
-                                      .code = exit_code(result)});
+  return request.files.write(common, text_report([&](auto& style) { return run_text(result, options, style); },
+                                                 [&] { return run_json(result, options); }, exit_code(result)));
 }
 
 std::function<int()> prepare_run(OptionSet& options, const Common& common) {

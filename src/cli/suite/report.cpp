@@ -42,8 +42,8 @@ Cell suite_verdict(const SuiteResult& result) {
 }
 
 /// The cases with their remarks: all, or those that are not as expected.
-Table case_table(const SuiteResult& result, bool all, const ReportStyle& style) {
-  Table table({.color = style.color, .width = style.width});
+Table case_table(const SuiteResult& result, bool all) {
+  Table table;
   table.head_of_page({"case", "status", "listed as", right("time")});
   for (const SuiteCase& one : result.cases) {
     const bool good = one.is_as_expected();
@@ -56,10 +56,9 @@ Table case_table(const SuiteResult& result, bool all, const ReportStyle& style) 
   return table;
 }
 
-}  // namespace
-
-std::string suite_text(const SuiteResult& result, const ReportStyle& style) {
-  Table table = case_table(result, style.verbose, style);
+/// The cases that a screen shows, and what else has to be known of the run.
+Table cases_on_screen(const SuiteResult& result, bool all) {
+  Table table = case_table(result, all);
   for (const std::string& name : result.stale) table.row({escape(name), {"not there", Style::bad}, "listed as an exception"});
   std::set<std::string> hints;  // each is given once
   for (const SuiteCase& one : result.cases) {
@@ -70,12 +69,35 @@ std::string suite_text(const SuiteResult& result, const ReportStyle& style) {
   if (!part.empty()) table.line(part);
   if (result.planned == 0)
     table.line("nothing was run: " + std::string(kEmptyShard) + (result.allow_empty ? "" : " (--allow-empty accepts that)"));
-  Table verdict({.color = style.color, .width = style.width});
-  verdict.row({suite_verdict(result), suite_summary(result), "exit " + std::to_string(exit_code(result))});
-  return style.quiet ? verdict.text() : table.text() + verdict.text();
+  return table;
 }
 
-// Test cases.
+Table verdict_table(const SuiteResult& result) {
+  Table table;
+  table.row({suite_verdict(result), suite_summary(result), "exit " + std::to_string(exit_code(result))});
+  return table;
+}
+
+/// A line for each name, or the part of the suite that was run: for pages.
+Table remarks_table(const std::vector<std::string>& texts, Style style) {
+  Table table;
+  for (const std::string& text : texts) {
+    if (!text.empty()) table.line(escape(text), style);
+  }
+  return table;
+}
+
+/// A box for each status, to show its cases or not.
+std::string boxes(const SuiteResult& result) {
+  std::set<std::string> statuses;
+  for (const SuiteCase& one : result.cases) statuses.insert(one.status);
+  return joined(statuses, "", [&](const std::string& status) {
+    const std::string name = escape_markup(status);
+    return " <label><input type='checkbox' value='" + name + "' checked> " + name + " (" + format_count(result.count(status)) + ")</label>";
+  });
+}
+
+/// The test cases.
 JunitSuite junit_suite(const SuiteResult& result) {
   JunitSuite suite;
   suite.name = "relayout verify --suite " + result.tree + (result.against.empty() ? "" : " --against " + result.against);
@@ -107,43 +129,23 @@ JunitSuite junit_suite(const SuiteResult& result) {
   return suite;
 }
 
-// Pages.
-namespace {
-
-/// A box for each status, to show its cases or not.
-std::string boxes(const SuiteResult& result) {
-  std::set<std::string> statuses;
-  for (const SuiteCase& one : result.cases) statuses.insert(one.status);
-  return joined(statuses, "", [&](const std::string& status) {
-    const std::string name = escape_markup(status);
-    return " <label><input type='checkbox' value='" + name + "' checked> " + name + " (" + format_count(result.count(status)) + ")</label>";
-  });
-}
-
-std::string suite_html(const SuiteResult& result) {
-  VerdictPage page;
-  page.verdict = suite_verdict(result);
-  page.title = page.verdict.text + ": " + result.tree;
-  page.subject = result.tree + (result.against.empty() ? "" : " → " + result.against);
-  page.footer = "relayout " + result.version + " · " + suite_summary(result) + " · exit " + std::to_string(exit_code(result));
-  std::vector<Cell> stale;
-  for (const std::string& name : result.stale) stale.emplace_back(escape(name), Style::bad);
-  const std::string part = suite_part(result);
-  page.sections = {{"", part.empty() ? "" : html_lines({part})},
-                   {"Listed as exceptions, but not there", html_lines(stale)},
-                   {"Cases", case_table(result, true, {}).html(boxes(result))}};
-  page.data = suite_json(result);
-  return html_page(page);
-}
-
 }  // namespace
 
-int write_suite(const SuiteResult& result, const ReportFiles& files, const Common& common) {
-  return files.write(common, {.text = [&](const ReportStyle& style) { return suite_text(result, style); },
-                              .document = [&] { return suite_json(result); },
-                              .suites = {junit_suite(result)},
-                              .page = [&] { return suite_html(result); },
-                              .code = exit_code(result)});
+Report suite_report(const SuiteResult& result) {
+  Report out{.verdict = suite_verdict(result), .code = exit_code(result)};
+  out.subject = result.tree + (result.against.empty() ? "" : " → " + result.against);
+  out.title = out.verdict.text + ": " + result.tree;
+  out.footer = "relayout " + result.version + " · " + suite_summary(result) + " · exit " + std::to_string(out.code);
+  out.sections = {
+      {Form::text, "", [&](auto& style) { return cases_on_screen(result, style.verbose); }},
+      {Form::page, "", [&](auto&) { return remarks_table({suite_part(result)}, Style::plain); }},
+      {Form::page, "Listed as exceptions, but not there", [&](auto&) { return remarks_table(result.stale, Style::bad); }},
+      {Form::page, "Cases", [&](auto&) { return case_table(result, true); }, boxes(result)},
+      {Form::text | Form::quiet, "", [&](auto&) { return verdict_table(result); }},
+  };
+  out.document = [&] { return suite_json(result); };
+  out.suites = {junit_suite(result)};
+  return out;
 }
 
 }  // namespace relayout::cli

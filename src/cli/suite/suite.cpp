@@ -182,10 +182,11 @@ int run(const ReportRequest& request, const Common& common, const OptionSet& opt
   if (action != "merge" && action != "show") fail(ErrorKind::usage, "report needs merge or show; see relayout report --help");
   if (request.words.size() < 2) fail(ErrorKind::usage, "report " + action + " needs REPORT; see relayout report --help");
   request.files.check(common.json);
-  if (action == "merge") return write_suite(merged(request), request.files, common);
-  options.check_form(kShow);
-  if (request.words.size() > 2) fail(ErrorKind::usage, "report show takes one REPORT; report merge puts several together");
-  return write_suite(read_suite(request.words[1]), request.files, common);
+  if (action == "show") options.check_form(kShow);
+  if (action == "show" && request.words.size() > 2)
+    fail(ErrorKind::usage, "report show takes one REPORT; report merge puts several together");
+  const SuiteResult result = action == "merge" ? merged(request) : read_suite(request.words[1]);
+  return request.files.write(common, suite_report(result));
 }
 
 std::function<int()> prepare_report(OptionSet& options, const Common& common) {

@@ -50,9 +50,7 @@ void declare_suite_options(OptionSet& options, SuiteRequest& request, const Suit
 void print_names(const std::vector<std::string>& names, const CaseWords& words, bool json);
 void list_cases(const CaseWords& words, bool json);
 
-[[nodiscard]] std::string suite_text(const SuiteResult& result, const ReportStyle& style);
-[[nodiscard]] JunitSuite junit_suite(const SuiteResult& result);
-/// Writes the result in all requested forms and returns its exit code.
-int write_suite(const SuiteResult& result, const ReportFiles& files, const Common& common);
+/// The report of a result, which must outlive it.
+[[nodiscard]] Report suite_report(const SuiteResult& result);
 
 }  // namespace relayout::cli

@@ -123,7 +123,7 @@ int verify_suite(VerifyRequest& request, const Common& common, const OptionSet& 
   request.suite.allow_inconclusive = request.options.allow_inconclusive;
   const SuiteResult result = run_suite(request.suite, case_arguments(request, common, options), progress);
   progress.clear();
-  return write_suite(result, request.files, common);
+  return request.files.write(common, suite_report(result));
 }
 
 /// Compares one model with its stored outputs.
@@ -131,10 +131,7 @@ int verify_stored(const VerifyRequest& request, const Common& common, Progress& 
   if (request.models.size() != 1) fail(ErrorKind::usage, "--data goes with one MODEL");
   const DataResult result = verify_data(request.models[0], request.data, request.options);
   progress.clear();
-  const int code = request.files.write(common, {.text = [&](const ReportStyle& style) { return data_text(result, style); },
-                                                .document = [&] { return data_json(result); },
-                                                .suites = {junit_suite(result)},
-                                                .code = exit_code(result)});
+  const int code = request.files.write(common, data_report(result));
   if (const auto failure = failure_of(result)) print_failure(*failure, common.verbose);
   return code;
 }
@@ -172,20 +169,12 @@ int verify_pair(const VerifyRequest& request, const Common& common, Progress& pr
   const auto seed = request.scramble < 0 ? std::nullopt : std::optional(static_cast<uint64_t>(request.scramble));
   if (!request.save_repro.empty()) reproducers = save_reproducers(result, options, request.save_repro, seed);
   progress.clear();
-  const auto text = [&](ReportStyle style) {
-    style.layers = request.layers;
-    return verify_text(result, allow_inconclusive, style) + reproducers_text(reproducers);
-  };
-  const int code = request.files.write(common, {.text = text,
-                                                .document =
-                                                    [&] {
-                                                      Json document = verify_json(result, allow_inconclusive);
-                                                      if (request.save_repro.empty()) return document;
-                                                      return document.set("reproducers", Json::list(reproducers, reproducer_json));
-                                                    },
-                                                .suites = {junit_suite(result, allow_inconclusive)},
-                                                .page = [&] { return verify_html(result, allow_inconclusive); },
-                                                .code = exit_code(result, allow_inconclusive)});
+  Report report = verify_report(result, allow_inconclusive, request.layers);
+  if (!request.save_repro.empty()) {
+    report.sections.push_back({Form::text | Form::quiet, "", [&](auto&) { return reproducers_text(reproducers); }});
+    report.document = [&, whole = report.document] { return whole().set("reproducers", Json::list(reproducers, reproducer_json)); };
+  }
+  const int code = request.files.write(common, report);
   if (const auto failure = failure_of(result)) print_failure(*failure, common.verbose);
   return code;
 }
@@ -223,9 +212,7 @@ int verify_derivative(const VerifyRequest& request, const Common& common, Progre
   if (request.options.samples > 0) options.samples = request.options.samples;
   const DerivativeCheckResult result = check_derivatives(request.models.front(), request.derivative, options);
   progress.clear();
-  return request.files.write(common, {.text = [&](const ReportStyle& style) { return in_locale(derivative_text(result, style)); },
-                                      .document = [&] { return derivative_json(result); },
-                                      .code = exit_code(result)});
+  return request.files.write(common, derivative_report(result));
 }
 
 /// Judges one of many models. Its failure does not stop the rest, an interruption does.
@@ -246,7 +233,6 @@ PairOutcome judge(const VerifyRequest& request, const std::string& model) {
 int verify_pairs(const VerifyRequest& request, const Common& common, Progress& progress) {
   if (request.models.empty()) fail(ErrorKind::usage, "--original goes with the models to be judged");
   static_cast<void>(model_name_of(request.original, request.models.front()));  // an invalid pattern is invalid for all models
-  const bool allow_inconclusive = request.options.allow_inconclusive;
   std::vector<PairOutcome> pairs;
   Failures failures(request.models.size(), common.verbose);
   for (const std::string& model : request.models) {
@@ -255,14 +241,7 @@ int verify_pairs(const VerifyRequest& request, const Common& common, Progress& p
     if (pairs.back().failure) failures.print(*pairs.back().failure);
   }
   failures.print_hints();
-  const auto text = [&](ReportStyle style) {
-    style.layers = request.layers;
-    return pairs_text(pairs, allow_inconclusive, style);
-  };
-  return request.files.write(common, {.text = text,
-                                      .document = [&] { return pairs_json(pairs, allow_inconclusive); },
-                                      .suites = junit_suites(pairs, allow_inconclusive),
-                                      .code = exit_code(pairs, allow_inconclusive)});
+  return request.files.write(common, pairs_report(pairs, request.options.allow_inconclusive, request.layers));
 }
 
 /// Writes the exception being handled as the report's only case. A failure to write the report is ignored in favour of that exception.

@@ -178,4 +178,114 @@ Json derivative_json(const DerivativeCheckResult& result) {
       .set("bound", result.bound);
 }
 
+// Test cases.
+JunitCase verify_case(const std::string& name, const std::string& judged) {
+  return judged_case("relayout.verify." + std::filesystem::path(judged).stem().string(), name, judged);
+}
+
+namespace {
+
+/// The cases of one pair of models.
+class PairSuite {
+ public:
+  PairSuite(const VerifyResult& result, bool allow_inconclusive)
+      : result_(result),
+        allows_(exit_code(result, allow_inconclusive) == 0),
+        suite_{"relayout verify " + result.a + " " + result.b, junit_now(), properties(result), {}} {}
+
+  JunitSuite make() {
+    std::vector<std::string> differences;
+    for (const InterfaceDifference& difference : result_.interface) {
+      if (!difference.remark) differences.push_back(sentence(difference, result_));
+    }
+    const std::string first = differences.empty() ? "" : differences.front();
+    if (!differences.empty()) differences.erase(differences.begin());
+    add("interface", first.empty() ? Outcome::same : Outcome::different, first, joined(differences, "\n"));
+    for (const OutputComparison& output : result_.outputs) add_output(output);
+    JunitCase& whole = add("verdict", result_.outcome, verdict_reason(result_), details());
+    if (const auto failure = failure_of(result_)) {
+      whole.status = JunitCase::Status::error;
+      whole.message = failure->line();
+    }
+    whole.seconds = result_.seconds;  // of all outputs together
+    return std::move(suite_);
+  }
+
+ private:
+  static std::vector<std::pair<std::string, std::string>> properties(const VerifyResult& result) {
+    std::vector<std::pair<std::string, std::string>> out{
+        {"relayout", std::string(kVersion)},
+        {"oneDNN", result.onednn + (result.isa.empty() ? "" : ", " + result.isa)},
+        {"seed", std::to_string(result.seed)},
+        {"samples", std::to_string(result.samples)},
+        {"bound", std::to_string(kFloorFactor) + " × floor, at least the least bound of the type"}};
+    if (const ProofResult* const proof = result.told_proof()) out.emplace_back("proved", proof->proved ? "yes" : "no");
+    if (!result.lossy.empty()) out.emplace_back("loss", result.lossy);
+    for (const std::string& sentence : loss_sentences(result)) out.emplace_back("loss by node", sentence);
+    return out;
+  }
+
+  JunitCase& add(const std::string& name, Outcome outcome, const std::string& reason, const std::string& details) {
+    JunitCase& one = suite_.cases.emplace_back(verify_case(name, result_.b));
+    one.details = details;
+    if (outcome == Outcome::different) {
+      one.status = JunitCase::Status::failed;
+      one.message = reason;
+    } else if (outcome == Outcome::inconclusive) {
+      one.status = allows_ ? JunitCase::Status::skipped : JunitCase::Status::failed;
+      one.message = "inconclusive: " + reason;
+    }
+    return one;
+  }
+
+  void add_output(const OutputComparison& output) {
+    bool is_shown = !output.samples.empty() && output.outcome != Outcome::different;
+    for (const SampleMetrics& metrics : output.samples) {
+      const std::string name = output.name + " sample " + std::to_string(metrics.sample);
+      const bool differs = metrics.outcome == Outcome::different, is_open = output.outcome == Outcome::inconclusive;
+      const Outcome outcome = differs ? Outcome::different : is_open ? Outcome::inconclusive : Outcome::same;
+      add(name, outcome, differs ? metrics.reason : output.reason, differs ? output.hint : "");
+      is_shown = is_shown || differs;
+    }
+    // The outputs differ for a reason outside the samples: missing, or declared differently.
+    if (is_shown || (output.samples.empty() && output.outcome == Outcome::same)) return;
+    const bool differs = output.outcome == Outcome::different;
+    add(output.name, differs ? Outcome::different : Outcome::inconclusive, output.reason, differs ? output.hint : "");
+  }
+
+  /// What belongs to no output.
+  [[nodiscard]] std::string details() const {
+    std::vector<std::string> lines;
+    for (const Doubt& doubt : result_.doubts) {
+      if (result_.outcome == Outcome::inconclusive) lines.push_back(doubt.name + (doubt.allowed ? " (allowed): " : ": ") + doubt.text);
+    }
+    std::ranges::copy(loss_sentences(result_), std::back_inserter(lines));
+    if (const LayerResult* const wrong = first_wrong(result_)) {
+      lines = {std::string(divergence_title(result_)) + ": " + layer_label(*wrong) + ": " + wrong->reason};
+    }
+    const ProofResult* const proof = result_.told_proof();
+    const std::string unexplained = proof != nullptr ? joined(proof->unexplained, "\n", &Unexplained::text) : "";
+    return joined({joined(lines, "\n"), unexplained}, "\n");
+  }
+
+  const VerifyResult& result_;
+  bool allows_;
+  JunitSuite suite_;
+};
+
+}  // namespace
+
+JunitSuite junit_suite(const VerifyResult& result, bool allow_inconclusive) {
+  return PairSuite(result, allow_inconclusive).make();
+}
+
+JunitSuite junit_suite(const std::string& model, const Failure& failure) {
+  JunitSuite suite{"relayout verify " + model, junit_now(), {{"relayout", std::string(kVersion)}}, {}};
+  JunitCase& one = suite.cases.emplace_back(verify_case("verdict", model));
+  one.status = JunitCase::Status::error;
+  one.message = failure.line();
+  one.details = "exit " + std::to_string(failure.code);
+  return suite;
+}
+
 }  // namespace relayout::cli

@@ -25,6 +25,29 @@ std::string summary(const std::vector<PairOutcome>& pairs) {
          });
 }
 
+/// A line for the pair, and the report of verify where it is not the same.
+std::string pair_text(const PairOutcome& pair, bool allow_inconclusive, bool lists_layers, const ReportStyle& style) {
+  Table head;
+  const Cell word = pair.result ? verdict_cell(*pair.result) : Cell("failed", Style::bad);
+  head.row({word, {escape(pair.model), Style::strong}, {pair.original.empty() ? "" : "against " + escape(pair.original), Style::faint}});
+  const std::string out = head.text(style);
+  if (!pair.result) return out + "  " + escape(pair.failure->message) + "\n";
+  const bool is_told = style.verbose || lists_layers || pair.result->outcome != Outcome::same || !pair.result->defect.empty();
+  return is_told ? out + indented(text_of(verify_report(*pair.result, allow_inconclusive, lists_layers), style)) : out;
+}
+
+Json pairs_json(const std::vector<PairOutcome>& pairs, bool allow_inconclusive) {
+  Json out;
+  out.set("schema", "relayout.verify-pairs/1").set("tool", Json().set("version", kVersion));
+  out.set("pairs", Json::list(pairs, [&](const PairOutcome& pair) {
+            if (pair.result) return verify_json(*pair.result, allow_inconclusive);
+            Json failed;
+            failed.set("a", Json().set("path", pair.original)).set("b", Json().set("path", pair.model)).set("verdict", Json());
+            return std::move(failed.set("reason", pair.failure->line()).set("exit_code", pair.failure->code));
+          }));
+  return std::move(out.set("exit_code", exit_code(pairs, allow_inconclusive)));
+}
+
 }  // namespace
 
 std::string original_of(const std::string& pattern, const std::string& model) {
@@ -45,43 +68,20 @@ int exit_code(const std::vector<PairOutcome>& pairs, bool allow_inconclusive) {
   return worst;
 }
 
-std::string pairs_text(const std::vector<PairOutcome>& pairs, bool allow_inconclusive, const ReportStyle& style) {
-  std::string out;
+Report pairs_report(const std::vector<PairOutcome>& pairs, bool allow_inconclusive, bool lists_layers) {
+  Report out{.code = exit_code(pairs, allow_inconclusive)};
   for (const PairOutcome& pair : pairs) {
-    Table head({.color = style.color, .width = style.width});
-    const std::string against = pair.original.empty() ? "" : "against " + escape(pair.original);
-    const Style style_of_word = pair.result && pair.result->defect.empty() ? style_of(pair.result->outcome) : Style::bad;
-    head.row({{word_of(pair), style_of_word}, {escape(pair.model), Style::strong}, {against, Style::faint}});
-    out += head.text();
-    if (!pair.result) {
-      out += "  " + escape(pair.failure->message) + "\n";
-    } else if (style.verbose || style.layers || pair.result->outcome != Outcome::same || !pair.result->defect.empty()) {
-      out += indented(verify_text(*pair.result, allow_inconclusive, style));
-    }
+    out.sections.push_back({Form::text, "", [&, allow_inconclusive, lists_layers](auto& style) {
+                              return pair_text(pair, allow_inconclusive, lists_layers, style);
+                            }});
+    out.suites.push_back(pair.result ? junit_suite(*pair.result, allow_inconclusive) : junit_suite(pair.model, *pair.failure));
   }
-  const int code = exit_code(pairs, allow_inconclusive);
-  Table verdict({.color = style.color, .width = style.width});
-  verdict.row({{summary(pairs), code == 0 ? Style::good : Style::bad}, "exit " + std::to_string(code)});
-  return style.quiet ? verdict.text() : out + verdict.text();
-}
-
-Json pairs_json(const std::vector<PairOutcome>& pairs, bool allow_inconclusive) {
-  Json out;
-  out.set("schema", "relayout.verify-pairs/1").set("tool", Json().set("version", kVersion));
-  out.set("pairs", Json::list(pairs, [&](const PairOutcome& pair) {
-            if (pair.result) return verify_json(*pair.result, allow_inconclusive);
-            Json failed;
-            failed.set("a", Json().set("path", pair.original)).set("b", Json().set("path", pair.model)).set("verdict", Json());
-            return std::move(failed.set("reason", pair.failure->line()).set("exit_code", pair.failure->code));
-          }));
-  return std::move(out.set("exit_code", exit_code(pairs, allow_inconclusive)));
-}
-
-std::vector<JunitSuite> junit_suites(const std::vector<PairOutcome>& pairs, bool allow_inconclusive) {
-  std::vector<JunitSuite> out;
-  for (const PairOutcome& pair : pairs) {
-    out.push_back(pair.result ? junit_suite(*pair.result, allow_inconclusive) : junit_suite(pair.model, *pair.failure));
-  }
+  out.sections.push_back({Form::text | Form::quiet, "", [&, code = out.code](auto&) {
+                            Table verdict;
+                            verdict.row({{summary(pairs), code == 0 ? Style::good : Style::bad}, exit_text(code)});
+                            return verdict;
+                          }});
+  out.document = [&, allow_inconclusive] { return pairs_json(pairs, allow_inconclusive); };
   return out;
 }
 
@@ -94,15 +94,10 @@ std::string limit_text(const DataCase& one) {
   return "each element within rtol " + scientific(one.rtol) + ", atol " + scientific(one.atol);
 }
 
-}  // namespace
-
-std::string data_text(const DataResult& result, const ReportStyle& style) {
-  Table table({.color = style.color, .width = style.width});
-  int64_t passed = 0;
+Table cases_table(const DataResult& result) {
+  Table table;
   for (const DataCase& one : result.cases) {
-    const bool good = one.status == "passed";
-    passed += good ? 1 : 0;
-    const bool measured = one.bound > 0 && one.status != "unsupported";
+    const bool good = one.status == "passed", measured = one.bound > 0 && one.status != "unsupported";
     table.row({one.name, Cell(one.status, good ? Style::good : Style::bad),
                measured ? "error/range " + scientific(one.error) : std::string(), measured ? limit_text(one) : std::string(),
                Cell(seconds_text(one.seconds), Style::faint, Align::right)});
@@ -112,11 +107,16 @@ std::string data_text(const DataResult& result, const ReportStyle& style) {
                  " of quantized tensors on another step, the first at node " + escape(one.flips_node));
     }
   }
-  Table verdict({.color = style.color, .width = style.width});
-  verdict.row({Cell(format_count(passed) + " of " + format_count(static_cast<int64_t>(result.cases.size())) + " passed",
-                    result.passed() ? Style::good : Style::bad),
-               exit_text(exit_code(result))});
-  return style.quiet ? verdict.text() : table.text() + verdict.text();
+  return table;
+}
+
+Table verdict_table(const DataResult& result) {
+  const int64_t passed = std::ranges::count(result.cases, "passed", &DataCase::status);
+  Table verdict;
+  verdict.row(
+      {Cell(format_count(passed) + " of " + format_count(std::ssize(result.cases)) + " passed", result.passed() ? Style::good : Style::bad),
+       exit_text(exit_code(result))});
+  return verdict;
 }
 
 Json data_json(const DataResult& result) {
@@ -149,6 +149,16 @@ JunitSuite junit_suite(const DataResult& result) {
     }
   }
   return suite;
+}
+
+}  // namespace
+
+Report data_report(const DataResult& result) {
+  return {.sections = {{Form::text, "", [&](auto&) { return cases_table(result); }},
+                       {Form::text | Form::quiet, "", [&](auto&) { return verdict_table(result); }}},
+          .document = [&] { return data_json(result); },
+          .suites = {junit_suite(result)},
+          .code = exit_code(result)};
 }
 
 }  // namespace relayout::cli

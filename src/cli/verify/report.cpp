@@ -1,4 +1,4 @@
-// Reports a verification of two models as text and as test cases.
+// Reports a verification of two models on screens and pages: what was compared, what differs, where, and the verdict.
 #include "cli/verify/report.h"
 
 #include <cmath>
@@ -7,6 +7,7 @@
 
 #include "base/positions.h"
 #include "relayout/derivative_check.h"
+#include "report/charts.h"
 
 namespace relayout::cli {
 namespace {
@@ -77,8 +78,8 @@ std::string ulp_text(const std::vector<int64_t>& histogram) {
   return p50 + " · " + p99 + " · " + bin_text(histogram.size() - 1);
 }
 
-std::string samples_table(const OutputComparison& output, const ReportStyle& style) {
-  Table table({.indent = 4, .gap = 2, .color = style.color, .width = style.width});
+Table samples_table(const OutputComparison& output) {
+  Table table({.indent = 4, .gap = 2});
   table.head({right("sample"), right("error/range"), right("floor"), right("bound"), right("RMS/σ"), right("floor"), right("cosine"),
               right("PSNR"), right("ULP p50 · p99 · max")});
   for (const SampleMetrics& metrics : output.samples) {
@@ -86,10 +87,11 @@ std::string samples_table(const OutputComparison& output, const ReportStyle& sty
                scientific(metrics.rms_error), scientific(metrics.floor.rms), fixed(metrics.cosine, 9),
                std::isinf(metrics.psnr) ? "∞" : fixed(metrics.psnr, 1), ulp_text(metrics.ulp_histogram)});
   }
-  return table.text();
+  return table;
 }
 
-void add_inputs(std::string& out, const VerifyResult& result, const ReportStyle& style) {
+std::string inputs_text(const VerifyResult& result, const ReportStyle& style) {
+  std::string out;
   for (const SampleInputs& inputs : result.inputs) {
     if (!style.verbose && inputs.rejected.empty()) continue;
     out += "sample " + std::to_string(inputs.sample);
@@ -97,12 +99,14 @@ void add_inputs(std::string& out, const VerifyResult& result, const ReportStyle&
     if (!inputs.rejected.empty()) out += "  not compared, " + escape(result.a) + " refuses it: " + inputs.rejected;
     out += "\n";
   }
+  return out;
 }
 
-/// Adds the unexplained differences, each with the floor of its node.
-void add_checks(std::string& out, const VerifyResult& result, const ReportStyle& style) {
+/// The unexplained differences, each with the floor of its node.
+Table checks_table(const VerifyResult& result, bool all) {
   constexpr std::size_t kMostLines = 5;
-  if (result.checks.empty()) return;
+  Table table({.indent = 2, .gap = 2});
+  if (result.checks.empty()) return table;
   std::vector<const UnexplainedCheck*> checks;
   for (const UnexplainedCheck& check : result.checks) checks.push_back(&check);
   // Different ones first, then by error in floors. Errors may be infinite or NaN, and floors 0.
@@ -116,56 +120,59 @@ void add_checks(std::string& out, const VerifyResult& result, const ReportStyle&
   const auto key = [](const UnexplainedCheck* check) {
     return std::tie(check->node, check->outcome, check->effect, check->error, check->floor);
   };
-  Table table({.indent = 2, .gap = 2, .color = style.color, .width = style.width});
   const bool is_rounding = result.rounded_proof && result.rounded_proof->proved;
   table.head({is_rounding ? "rounded, at its node" : "unexplained, at its node", "node", right("local error"), right("local floor")});
   std::span<const UnexplainedCheck* const> rest = checks;
-  for (std::size_t lines = 0; !rest.empty() && (style.verbose || lines < kMostLines); ++lines) {
+  for (std::size_t lines = 0; !rest.empty() && (all || lines < kMostLines); ++lines) {
     const UnexplainedCheck& check = *rest.front();
     const auto next = std::ranges::find_if(rest, [&](const UnexplainedCheck* other) { return key(other) != key(&check); });
-    const std::size_t alike = style.verbose ? 1 : std::max<std::size_t>(as_size(next - rest.begin()), 1);  // NaN equals nothing
+    const std::size_t alike = all ? 1 : std::max<std::size_t>(as_size(next - rest.begin()), 1);  // NaN equals nothing
     rest = rest.subspan(alike);
     const Style of = check.outcome == Outcome::different ? Style::bad : Style::plain;
     const std::string others = alike > 1 ? " and " + format_count(static_cast<int64_t>(alike) - 1) + " more" : "";
     table.row({Cell(escape(result.proof->unexplained[check.entry].name) + others, of),
                escape(check.node) + " (" + escape(check.op_type) + ")", Cell(error_text(check), of), scientific(check.floor)});
   }
-  out += table.text();
-  if (!rest.empty()) out += "  " + format_count(std::ssize(rest)) + " more (-v)\n";
+  if (!rest.empty()) table.line("  " + format_count(std::ssize(rest)) + " more (-v)");
+  return table;
 }
 
-/// Adds the first node that computes something different, and the number of others.
-void add_divergence(std::string& out, const VerifyResult& result, const ReportStyle& style) {
+/// The first node that computes something different, and the number of others.
+Table divergence(const VerifyResult& result, bool all) {
+  Table out;
   const auto first = std::ranges::find(result.layers, Outcome::different, &LayerResult::outcome);
-  if (first == result.layers.end()) return;
+  if (first == result.layers.end()) return out;
   const bool is_measured = first->bound > 0 && first->finite;
   const std::string why = is_measured ? scientific(first->error) + ", floor " + scientific(first->floor.max) : first->reason;
   const std::string apart = nodes_in_one_only(result, *first);
-  out += paint(divergence_title(result), Style::strong, style.color) + "   " + layer_label(*first) +
-         (apart.empty() ? ", its inputs agree, its output does not (" : ", where " + apart + " (") + why + ")\n";
-  if (!first->proof.inside.empty()) out += "  inside: " + first->proof.inside + "\n";
+  out.line({{divergence_title(result), Style::strong},
+            "   " + layer_label(*first) + (apart.empty() ? ", its inputs agree, its output does not (" : ", where " + apart + " (") + why +
+                ")"});
+  if (!first->proof.inside.empty()) out.line("  inside: " + first->proof.inside);
   if (!first->replaces.empty()) {
     constexpr std::size_t kMostNodes = 6;
-    const std::size_t all = first->replaces.size(), shown = style.verbose || all <= kMostNodes + 1 ? all : kMostNodes;
-    out += "  it replaces these nodes of " + escape(result.a) + ": " + joined(std::span(first->replaces).first(shown), ", ");
-    out += shown == all ? "\n" : " and " + counted(static_cast<int64_t>(all - shown), "more node") + " (-v)\n";
+    const std::size_t count = first->replaces.size(), shown = all || count <= kMostNodes + 1 ? count : kMostNodes;
+    out.line("  it replaces these nodes of " + escape(result.a) + ": " + joined(std::span(first->replaces).first(shown), ", ") +
+             (shown == count ? "" : " and " + counted(static_cast<int64_t>(count - shown), "more node") + " (-v)"));
   }
   if (first->by_structure) {
-    out += "  compared with " + quote(first->reference) + " of " + escape(result.a) + ", its counterpart by structure (names differ)\n";
+    out.line("  compared with " + quote(first->reference) + " of " + escape(result.a) + ", its counterpart by structure (names differ)");
   }
   const int64_t more = std::ranges::count(result.layers, Outcome::different, &LayerResult::outcome) - 1;
-  if (more > 0) out += "  " + counted(more, "more node that does so on its own", "more nodes that do so on their own") + " (--layers)\n";
+  if (more > 0) out.line("  " + counted(more, "more node that does so on its own", "more nodes that do so on their own") + " (--layers)");
+  return out;
 }
 
-/// Adds the loss of each output, where b computes in coarser numbers.
-void add_loss(std::string& out, const VerifyResult& result, const ReportStyle& style) {
-  if (result.lossy.empty()) return;
-  Table table({.indent = 2, .gap = 2, .color = style.color, .width = style.width});
+/// The loss of each output, where b computes in coarser numbers.
+Table loss_table(const VerifyResult& result) {
+  Table table({.indent = 2, .gap = 2});
+  if (result.lossy.empty()) return table;
+  table.line(result.lossy);
   for (const OutputComparison& output : result.outputs) {
     if (output.loss) table.row({{escape(output.name), Style::strong}, loss_text(output)});
     if (!is_finite(output)) table.row({{escape(output.name), Style::strong}, {ratio_words(output), Style::bad}});
   }
-  out += result.lossy + "\n" + table.text();
+  return table;
 }
 
 /// Unexplained differences that the samples do not distinguish from rounding, when the verdict `same` depends on the samples alone.
@@ -212,22 +219,19 @@ std::string allowance(const VerifyResult& result) {
 }
 
 /// "same   4 samples, seed 1, …   exit 0"; --quiet omits the circumstances of the run.
-std::string verdict_line(const VerifyResult& result, bool allow_inconclusive, const ReportStyle& style) {
-  Table verdict({.color = style.color, .width = style.width});
-  const std::string word = verdict_word(result);
-  const Style word_style = !result.defect.empty() ? Style::bad : style_of(result.outcome);
+Table verdict_line(const VerifyResult& result, int code, bool is_quiet) {
+  Table out;
   const Doubt* const doubt = stated_doubt(result);
   const std::string reason = (doubt == nullptr ? "" : doubt->name + ": ") + verdict_reason(result);
   const std::string details = joined(
-      {reason, differences_within_rounding(result), style.quiet ? "" : allowance(result), style.quiet ? "" : circumstances(result)}, " · ");
-  verdict.row({{word, word_style}, details, exit_text(exit_code(result, allow_inconclusive))});
-  return verdict.text();
+      {reason, differences_within_rounding(result), is_quiet ? "" : allowance(result), is_quiet ? "" : circumstances(result)}, " · ");
+  out.row({verdict_cell(result), details, exit_text(code)});
+  return out;
 }
 
-}  // namespace
-
-Table layers_table(const VerifyResult& result, const ReportStyle& style) {
-  Table table({.indent = 2, .gap = 2, .color = style.color, .width = style.width});
+/// Each node alone, given A's values, and in place.
+Table layers_table(const VerifyResult& result) {
+  Table table({.indent = 2, .gap = 2});
   table.head({"node by node", "", right("alone"), right("floor"), right("in place"), right("floor")});
   const auto number = [](const std::optional<double>& value) { return value ? scientific(*value) : "–"; };
   for (const LayerResult& layer : result.layers) {
@@ -239,143 +243,161 @@ Table layers_table(const VerifyResult& result, const ReportStyle& style) {
   return table;
 }
 
-std::string verify_text(const VerifyResult& result, bool allow_inconclusive, const ReportStyle& style) {
-  if (style.quiet) return verdict_line(result, allow_inconclusive, style);
-  std::string out;
+/// Differences of the interfaces that are no news to a reader are left out of text.
+Table interface_lines(const VerifyResult& result, bool all) {
+  Table out;
   for (const InterfaceDifference& difference : result.interface) {
-    if (difference.remark && !difference.adapted && !style.verbose) continue;
-    out += paint(sentence(difference, result), difference.remark ? Style::faint : Style::bad, style.color) + "\n";
+    if (difference.remark && !difference.adapted && !all) continue;
+    out.line(sentence(difference, result), difference.remark ? Style::faint : Style::bad);
   }
-  out += unsupported_lines(result, style.verbose);
-  // A quantized model differs nearly everywhere, so its loss comes first.
-  add_loss(out, result, style);
-  out += proof_text(result, style);
-  add_inputs(out, result, style);
-  for (const std::string& remark : result.remarks) out += remark + "\n";
-  Table table({.color = style.color, .width = style.width});
+  return out;
+}
+
+Table outputs_table(const VerifyResult& result) {
+  Table table;
   for (const OutputComparison& output : result.outputs) {
     if (output.samples.empty() && output.outcome == Outcome::same) continue;
     add_output(table, output);
   }
-  out += table.text();
-  if (style.verbose) {
-    for (const OutputComparison& output : result.outputs) {
-      if (output.samples.empty() || !is_measured(output.type)) continue;
-      out += "  " + escape(output.name) + "\n" + samples_table(output, style);
-    }
-  }
-  add_checks(out, result, style);
-  if (result.losses.empty()) {
-    add_divergence(out, result, style);
-  } else {
-    const std::size_t all = result.losses.size(), shown = style.verbose ? all : std::min(kMostLosses, all);
-    out += losses_table(result, shown, style).text();
-    if (shown < all) out += "  " + counted(static_cast<int64_t>(all - shown), "more node") + " (-v)\n";
-  }
-  const bool listed = std::ranges::any_of(result.layers, [](const LayerResult& layer) { return layer.depth.error.has_value(); });
-  if (style.layers && listed) out += layers_table(result, style).text();
-  if (!result.defect.empty()) out += paint("defect in relayout: " + result.defect, Style::bad, style.color) + "\n";
-  return out + other_doubts(result) + verdict_line(result, allow_inconclusive, style);
+  return table;
 }
 
-// Test cases.
-JunitCase verify_case(const std::string& name, const std::string& judged) {
-  return judged_case("relayout.verify." + std::filesystem::path(judged).stem().string(), name, judged);
+/// The figures of each sample.
+std::string samples_text(const VerifyResult& result, const ReportStyle& style) {
+  std::string out;
+  for (const OutputComparison& output : result.outputs) {
+    if (style.verbose && !output.samples.empty() && is_measured(output.type))
+      out += "  " + escape(output.name) + "\n" + samples_table(output).text(style);
+  }
+  return out;
 }
 
-namespace {
+/// The losses of a quantized model, of which text shows the first.
+Table losses_part(const VerifyResult& result, const ReportStyle& style) {
+  const std::size_t all = result.losses.size();
+  const std::size_t shown = style.verbose || style.form == Form::page ? all : std::min(kMostLosses, all);
+  Table out = losses_table(result, shown);
+  if (shown < all) out.line("  " + counted(static_cast<int64_t>(all - shown), "more node") + " (-v)");
+  return out;
+}
 
-/// The cases of one pair of models.
-class PairSuite {
- public:
-  PairSuite(const VerifyResult& result, bool allow_inconclusive)
-      : result_(result),
-        allows_(exit_code(result, allow_inconclusive) == 0),
-        suite_{"relayout verify " + result.a + " " + result.b, junit_now(), properties(result), {}} {}
+// What pages show besides.
 
-  JunitSuite make() {
-    std::vector<std::string> differences;
-    for (const InterfaceDifference& difference : result_.interface) {
-      if (!difference.remark) differences.push_back(sentence(difference, result_));
-    }
-    const std::string first = differences.empty() ? "" : differences.front();
-    if (!differences.empty()) differences.erase(differences.begin());
-    add("interface", first.empty() ? Outcome::same : Outcome::different, first, joined(differences, "\n"));
-    for (const OutputComparison& output : result_.outputs) add_output(output);
-    JunitCase& whole = add("verdict", result_.outcome, verdict_reason(result_), details());
-    if (const auto failure = failure_of(result_)) {
-      whole.status = JunitCase::Status::error;
-      whole.message = failure->line();
-    }
-    whole.seconds = result_.seconds;  // of all outputs together
-    return std::move(suite_);
+/// Limits that keep pages readable: bars (different outputs first), histograms (of the first outputs), differences in an open list.
+constexpr std::size_t kMostOutputs = 40, kMostHistograms = 4, kMostUnexplained = 10;
+
+bool has_figures(const OutputComparison& output) {
+  const auto is_empty = [](const SampleMetrics& metrics) { return std::ranges::find(metrics.dims, 0) != metrics.dims.end(); };
+  return !output.samples.empty() && !std::ranges::all_of(output.samples, is_empty) && output.bound > 0;
+}
+
+Table answers(const VerifyResult& result) {
+  Table out = interface_lines(result, true);
+  if (!result.defect.empty()) out.line("defect in relayout: " + result.defect, Style::bad);
+  if (!result.reason.empty()) out.line(result.reason);
+  if (const LayerResult* const wrong = first_wrong(result)) {
+    out.line("First wrong node: " + layer_label(*wrong) + ". Its inputs agree, its output does not: " + wrong->reason, Style::strong);
   }
-
- private:
-  static std::vector<std::pair<std::string, std::string>> properties(const VerifyResult& result) {
-    std::vector<std::pair<std::string, std::string>> out{
-        {"relayout", std::string(kVersion)},
-        {"oneDNN", result.onednn + (result.isa.empty() ? "" : ", " + result.isa)},
-        {"seed", std::to_string(result.seed)},
-        {"samples", std::to_string(result.samples)},
-        {"bound", std::to_string(kFloorFactor) + " × floor, at least the least bound of the type"}};
-    if (const ProofResult* const proof = result.told_proof()) out.emplace_back("proved", proof->proved ? "yes" : "no");
-    if (!result.lossy.empty()) out.emplace_back("loss", result.lossy);
-    for (const std::string& sentence : loss_sentences(result)) out.emplace_back("loss by node", sentence);
-    return out;
+  if (const ProofResult* const proof = result.told_proof(); proof != nullptr && proof->proved) {
+    out.line("Proved from the files alone: " + proof_sentence(result), Style::good);
   }
+  for (const std::string& remark : result.remarks) out.line(remark, Style::faint);
+  return out;
+}
 
-  JunitCase& add(const std::string& name, Outcome outcome, const std::string& reason, const std::string& details) {
-    JunitCase& one = suite_.cases.emplace_back(verify_case(name, result_.b));
-    one.details = details;
-    if (outcome == Outcome::different) {
-      one.status = JunitCase::Status::failed;
-      one.message = reason;
-    } else if (outcome == Outcome::inconclusive) {
-      one.status = allows_ ? JunitCase::Status::skipped : JunitCase::Status::failed;
-      one.message = "inconclusive: " + reason;
+Markup bars(const VerifyResult& result) {
+  std::vector<SvgBar> all;
+  for (const OutputComparison& output : result.outputs) {
+    if (!has_figures(output)) continue;
+    const double error = is_finite(output) ? output.max_error : NAN;
+    all.push_back({output.name, error, output.floor, output.bound, output.outcome == Outcome::different, ratio_words(output)});
+  }
+  std::ranges::stable_sort(all, [](const SvgBar& x, const SvgBar& y) { return x.bad && !y.bad; });
+  if (all.size() > kMostOutputs) all.resize(kMostOutputs);
+  return {all.empty() ? "" : svg_bars(all)};
+}
+
+Table figures_table(const VerifyResult& result) {
+  Table table;
+  table.head({"output", "", "", right("error/range"), right("RMS/σ"), right("floor"), right("ratio"), right("cosine"), right("PSNR")});
+  for (const OutputComparison& output : result.outputs) {
+    std::vector<Cell> row{
+        {output.name, Style::strong}, shape_of(output), {std::string(to_string(output.outcome)), style_of(output.outcome)}};
+    if (has_figures(output)) {
+      const double cosine = std::ranges::min(output.samples, {}, &SampleMetrics::cosine).cosine;
+      const double psnr = std::ranges::min(output.samples, {}, &SampleMetrics::psnr).psnr;
+      row.insert(row.end(), {error_text(output), scientific(output.rms_error), scientific(output.floor),
+                             is_finite(output) ? ratio_text(output.ratio) : "–", fixed(std::min(cosine, 1.0), 6),
+                             std::isinf(psnr) ? "∞" : std::to_string(static_cast<int>(psnr)) + " dB"});
     }
-    return one;
+    row.resize(9, Cell(""));
+    table.row(std::move(row));
+    table.note(joined({output.reason, output.hint}, "; "));
   }
+  return table;
+}
 
-  void add_output(const OutputComparison& output) {
-    bool is_shown = !output.samples.empty() && output.outcome != Outcome::different;
+/// Histograms of the elements' distances in ULPs, over all samples.
+Markup histograms(const VerifyResult& result) {
+  std::string body;
+  std::size_t shown = 0;
+  for (const OutputComparison& output : result.outputs) {
+    std::vector<std::pair<std::string, double>> columns;
     for (const SampleMetrics& metrics : output.samples) {
-      const std::string name = output.name + " sample " + std::to_string(metrics.sample);
-      const bool differs = metrics.outcome == Outcome::different, is_open = output.outcome == Outcome::inconclusive;
-      const Outcome outcome = differs ? Outcome::different : is_open ? Outcome::inconclusive : Outcome::same;
-      add(name, outcome, differs ? metrics.reason : output.reason, differs ? output.hint : "");
-      is_shown = is_shown || differs;
+      for (std::size_t bin = 0; bin < metrics.ulp_histogram.size(); ++bin) {
+        if (columns.size() <= bin) columns.emplace_back(bin_text(bin), 0);
+        columns[bin].second += static_cast<double>(metrics.ulp_histogram[bin]);
+      }
     }
-    // The outputs differ for a reason outside the samples: missing, or declared differently.
-    if (is_shown || (output.samples.empty() && output.outcome == Outcome::same)) return;
-    const bool differs = output.outcome == Outcome::different;
-    add(output.name, differs ? Outcome::different : Outcome::inconclusive, output.reason, differs ? output.hint : "");
+    if (columns.empty() || shown++ == kMostHistograms) continue;
+    body += svg_histogram(columns, output.name + ": elements by their distance in ULPs");
   }
+  return {body};
+}
 
-  /// What belongs to no output.
-  [[nodiscard]] std::string details() const {
-    std::vector<std::string> lines;
-    for (const Doubt& doubt : result_.doubts) {
-      if (result_.outcome == Outcome::inconclusive) lines.push_back(doubt.name + (doubt.allowed ? " (allowed): " : ": ") + doubt.text);
-    }
-    std::ranges::copy(loss_sentences(result_), std::back_inserter(lines));
-    if (const LayerResult* const wrong = first_wrong(result_)) {
-      lines = {std::string(divergence_title(result_)) + ": " + layer_label(*wrong) + ": " + wrong->reason};
-    }
-    const ProofResult* const proof = result_.told_proof();
-    const std::string unexplained = proof != nullptr ? joined(proof->unexplained, "\n", &Unexplained::text) : "";
-    return joined({joined(lines, "\n"), unexplained}, "\n");
+Markup depth(const VerifyResult& result) {
+  SvgLine error{"error", {}, false}, floor{"floor", {}, true};
+  std::vector<SvgMark> marks;
+  std::vector<std::string> names;
+  for (const LayerResult& layer : result.layers) {
+    if (!layer.depth.error && !layer.depth.floor) continue;
+    // As in answers(): where b is quantized, a difference does not make a node wrong.
+    if (layer.outcome == Outcome::different && marks.empty() && result.losses.empty())
+      marks.push_back({names.size(), std::string(divergence_title(result)) + ": " + layer_label(layer)});
+    error.values.push_back(layer.depth.error);
+    floor.values.push_back(layer.depth.floor);
+    names.push_back(layer_label(layer));
   }
+  return {names.size() < 2 ? "" : svg_lines({error, floor}, marks, names, "nodes of " + result.b + " in order")};
+}
 
-  const VerifyResult& result_;
-  bool allows_;
-  JunitSuite suite_;
-};
+Table doubts_table(const VerifyResult& result) {
+  Table table;
+  table.head({"rule (--allow)", "node or output", "", ""});
+  for (const Doubt& doubt : result.doubts) {
+    if (result.outcome != Outcome::inconclusive) break;
+    const Style style = doubt.allowed ? Style::faint : Style::warning;
+    table.row({{doubt.name, style}, doubt.output.empty() ? doubt.node : doubt.output, {doubt.text, style}, doubt.allowed ? "allowed" : ""});
+  }
+  return table;
+}
 
-}  // namespace
+/// Differences that the files alone do not explain, in a closed block if there are many.
+Markup unexplained(const VerifyResult& result) {
+  Table lines;
+  std::size_t count = 0;
+  if (const ProofResult* const proof = result.told_proof()) {
+    for (const Unexplained* entry : telling_first(*proof)) {
+      ++count;
+      lines.line(entry->text, Style::warning);
+      if (!entry->repair.text.empty()) lines.line("Repair: " + entry->repair.text, Style::good);
+    }
+  }
+  const std::string summary = "<summary>" + counted(static_cast<int64_t>(count), "difference") + "</summary>";
+  return {count > kMostUnexplained ? "<details>" + summary + lines.html() + "</details>" : lines.html()};
+}
 
-std::string derivative_text(const DerivativeCheckResult& result, const ReportStyle& style) {
+std::string derivative_text(const DerivativeCheckResult& result, bool is_quiet) {
   const bool holds = exit_code(result) == 0;
   std::string out;
   for (const std::string& name : result.different_outputs) out += "  " + quote(name) + " is not what the original computes\n";
@@ -384,24 +406,63 @@ std::string derivative_text(const DerivativeCheckResult& result, const ReportSty
     const std::string error = !one.is_told && one.error == 0 ? "lost in rounding on every sample: nothing was tested"
                               : std::isfinite(one.error)     ? "relative error " + significant(one.error, 2) + floor
                                                              : "other dims, or not finite";
-    if (!style.quiet || !one.holds)
+    if (!is_quiet || !one.holds)
       out += "  " + std::string(one.holds ? "holds" : one.error == 0 ? "open " : "WRONG") + "   " + quote(one.name) + "   " + error + "\n";
   }
   return out + (holds ? "same" : "different") + "   central differences, " + counted(result.samples, "sample") + ", bound " +
          significant(result.bound, 2) + "\n";
 }
 
-JunitSuite junit_suite(const VerifyResult& result, bool allow_inconclusive) {
-  return PairSuite(result, allow_inconclusive).make();
+}  // namespace
+
+Report verify_report(const VerifyResult& result, bool allow_inconclusive, bool lists_layers) {
+  Report out{.verdict = verdict_cell(result), .code = exit_code(result, allow_inconclusive)};
+  out.title = out.verdict.text + ": " + result.b;
+  out.subject = result.a + " → " + result.b;
+  out.footer = circumstances(result) + " · " + exit_text(out.code);
+  const auto is_run = [](const LayerResult& layer) { return layer.depth.error.has_value(); };
+  const bool listed = lists_layers && std::ranges::any_of(result.layers, is_run);
+  const bool is_quantized = !result.losses.empty();
+  const auto show = [&](Form forms, const char* title, std::function<Section::Part(const ReportStyle&)> part) {
+    out.sections.push_back({forms, title, std::move(part)});
+  };
+  show(Form::text, "", [&](auto& style) { return interface_lines(result, style.verbose); });
+  show(Form::page, "", [&](auto&) { return answers(result); });
+  show(Form::page, "In doubt", [&](auto&) { return doubts_table(result); });
+  show(Form::page, "Error over range, against its floor (line) and the bound (broken line)", [&](auto&) { return bars(result); });
+  show(Form::page, "Error by depth", [&](auto&) { return depth(result); });
+  show(Form::page, "Error histogram (heights in the logarithm)", [&](auto&) { return histograms(result); });
+  show(Form::text, "", [&](auto& style) { return unsupported_lines(result, style.verbose); });
+  // A quantized model differs nearly everywhere, so its loss comes first.
+  show(Form::text, "", [&](auto&) { return loss_table(result); });
+  show(Form::text, "", [&](auto& style) { return proof_text(result, style); });
+  show(Form::text, "", [&](auto& style) { return inputs_text(result, style); });
+  show(Form::text, "", [&](auto&) { return joined(result.remarks, "", [](const std::string& remark) { return remark + "\n"; }); });
+  show(Form::text, "", [&](auto&) { return outputs_table(result); });
+  show(Form::page, "Outputs", [&](auto&) { return figures_table(result); });
+  show(Form::text, "", [&](auto& style) { return samples_text(result, style); });
+  show(Form::text, "", [&](auto& style) { return checks_table(result, style.verbose); });
+  if (!is_quantized) show(Form::text, "", [&](auto& style) { return divergence(result, style.verbose); });
+  if (is_quantized) {
+    show(Form::text | Form::page, "Loss by node: each alone, given A's values, and the loss that its steps imply",
+         [&](auto& style) { return losses_part(result, style); });
+  }
+  show(Form::page, "Unexplained by the files alone", [&](auto&) { return unexplained(result); });
+  show(listed ? Form::text | Form::page : Form::page, "Node by node: each alone, given A's values, and in place",
+       [&](auto&) { return layers_table(result); });
+  show(Form::text, "", [&](auto& style) {
+    const std::string defect = "defect in relayout: " + result.defect;
+    return (result.defect.empty() ? "" : paint(defect, Style::bad, style.color) + "\n") + other_doubts(result);
+  });
+  show(Form::text | Form::quiet, "", [&, code = out.code](auto& style) { return verdict_line(result, code, style.quiet()); });
+  out.document = [&, allow_inconclusive] { return verify_json(result, allow_inconclusive); };
+  out.suites = {junit_suite(result, allow_inconclusive)};
+  return out;
 }
 
-JunitSuite junit_suite(const std::string& model, const Failure& failure) {
-  JunitSuite suite{"relayout verify " + model, junit_now(), {{"relayout", std::string(kVersion)}}, {}};
-  JunitCase& one = suite.cases.emplace_back(verify_case("verdict", model));
-  one.status = JunitCase::Status::error;
-  one.message = failure.line();
-  one.details = "exit " + std::to_string(failure.code);
-  return suite;
+Report derivative_report(const DerivativeCheckResult& result) {
+  const auto text = [&](auto& style) { return derivative_text(result, style.quiet()); };
+  return text_report(text, [&] { return derivative_json(result); }, exit_code(result));
 }
 
 }  // namespace relayout::cli

@@ -17,27 +17,23 @@ struct DerivativeCheckResult;
 
 namespace relayout::cli {
 
-/// Interface differences first, then one line per output, and last the verdict with the circumstances of the run. -v: figures of every
-/// sample.
-[[nodiscard]] std::string verify_text(const VerifyResult& result, bool allow_inconclusive, const ReportStyle& style);
+/// The report of a comparison. Text: interface differences first, then a line per output, and last the verdict with the circumstances of
+/// the run; -v: figures of every sample; `lists_layers`: the table of nodes. Page: the verdict, each output's error relative to floor and
+/// bound, its error histogram, errors by depth, and the tables. Test cases: the interfaces, and one per output and sample.
+/// This and the other reports refer to their result.
+[[nodiscard]] Report verify_report(const VerifyResult& result, bool allow_inconclusive, bool lists_layers = false);
 [[nodiscard]] Json verify_json(const VerifyResult& result, bool allow_inconclusive);
-[[nodiscard]] std::string data_text(const DataResult& result, const ReportStyle& style);
-[[nodiscard]] Json data_json(const DataResult& result);
+/// One line and one test case per stored case.
+[[nodiscard]] Report data_report(const DataResult& result);
 /// A line per derivative, and the verdict.
-[[nodiscard]] std::string derivative_text(const DerivativeCheckResult& result, const ReportStyle& style);
+[[nodiscard]] Report derivative_report(const DerivativeCheckResult& result);
 [[nodiscard]] Json derivative_json(const DerivativeCheckResult& result);
 
-/// One suite: the interfaces, and one case per output and sample.
 [[nodiscard]] JunitSuite junit_suite(const VerifyResult& result, bool allow_inconclusive);
-/// One case per stored case.
-[[nodiscard]] JunitSuite junit_suite(const DataResult& result);
 /// A case of a model that is judged on its own.
 [[nodiscard]] JunitCase verify_case(const std::string& name, const std::string& judged);
-/// The report of a run without a result.
+/// The test cases of a run without a result.
 [[nodiscard]] JunitSuite junit_suite(const std::string& model, const Failure& failure);
-
-/// A page with the verdict, each output's error relative to floor and bound, its error histogram, errors by depth, and the tables.
-[[nodiscard]] std::string verify_html(const VerifyResult& result, bool allow_inconclusive);
 
 // Many models.
 
@@ -57,15 +53,14 @@ struct PairOutcome {
 [[nodiscard]] int exit_code(const std::vector<PairOutcome>& pairs, bool allow_inconclusive);
 
 /// A line per pair, followed by the report of verify for pairs that are not the same.
-[[nodiscard]] std::string pairs_text(const std::vector<PairOutcome>& pairs, bool allow_inconclusive, const ReportStyle& style);
-[[nodiscard]] Json pairs_json(const std::vector<PairOutcome>& pairs, bool allow_inconclusive);
-[[nodiscard]] std::vector<JunitSuite> junit_suites(const std::vector<PairOutcome>& pairs, bool allow_inconclusive);
+[[nodiscard]] Report pairs_report(const std::vector<PairOutcome>& pairs, bool allow_inconclusive, bool lists_layers = false);
 
 // Words.
 
 [[nodiscard]] Style style_of(Outcome outcome);
 /// The verdict in text and JSON: the outcome, "not supported" where nodes that cannot run prevent one, or "defect".
 [[nodiscard]] std::string verdict_word(const VerifyResult& result);
+[[nodiscard]] Cell verdict_cell(const VerifyResult& result);
 /// Two significant digits: "1.2", "36", "36,000".
 [[nodiscard]] std::string ratio_text(double ratio);
 /// Whether no element is NaN or infinite in one of the two models only.
@@ -113,9 +108,7 @@ struct PairOutcome {
 // Parts of several forms.
 
 /// The losses of a quantized model at its first `most` nodes, nodes at fault first.
-[[nodiscard]] Table losses_table(const VerifyResult& result, std::size_t most, const ReportStyle& style);
-/// Each node alone, given A's values, and in place.
-[[nodiscard]] Table layers_table(const VerifyResult& result, const ReportStyle& style);
+[[nodiscard]] Table losses_table(const VerifyResult& result, std::size_t most);
 /// The conclusions from the files alone and the unexplained differences; empty where there are neither.
 [[nodiscard]] std::string proof_text(const VerifyResult& result, const ReportStyle& style);
 /// The unexplained differences, except those of the interfaces, the most telling first.

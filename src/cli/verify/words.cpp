@@ -79,6 +79,10 @@ std::string verdict_word(const VerifyResult& result) {
   return result.is_blocked() ? "not supported" : std::string(to_string(result.outcome));
 }
 
+Cell verdict_cell(const VerifyResult& result) {
+  return {verdict_word(result), result.defect.empty() ? style_of(result.outcome) : Style::bad};
+}
+
 std::string ratio_text(double ratio) {
   if (std::isnan(ratio)) return "nan";
   if (ratio < 9.95) return fixed(ratio, 1);
@@ -295,8 +299,8 @@ std::string loss_text(const OutputComparison& output) {
   return out;
 }
 
-Table losses_table(const VerifyResult& result, std::size_t most, const ReportStyle& style) {
-  Table table({.indent = 2, .gap = 2, .color = style.color, .width = style.width});
+Table losses_table(const VerifyResult& result, std::size_t most) {
+  Table table({.indent = 2, .gap = 2});
   table.head({"loss by node", right("alone"), right("expected"), right("clipped"), ""});
   for (const QuantizationLoss& loss : std::span(result.losses).first(std::min(most, result.losses.size()))) {
     const Style of = loss.fault.empty() ? Style::plain : Style::bad;
