@@ -1,5 +1,4 @@
 // Decides about a pair from its figures and findings, and translates verdicts to exit codes.
-#include "verify/decide.h"
 
 #include <tuple>
 

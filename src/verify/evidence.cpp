@@ -17,7 +17,6 @@
 #include "verify/compare/fed_values.h"
 #include "verify/compare/guarded_ways.h"
 #include "verify/compare/layers.h"
-#include "verify/compare/own_rounding.h"
 #include "verify/compare/pairing.h"
 #include "verify/compare/tried_pieces.h"
 #include "verify/finding.h"

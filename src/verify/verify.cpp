@@ -6,7 +6,6 @@
 #include "relayout/model.h"
 #include "relayout/proof.h"
 #include "verify/compare_models.h"
-#include "verify/decide.h"
 #include "verify/doubts/doubts.h"
 #include "verify/evidence.h"
 #include "verify/finding.h"

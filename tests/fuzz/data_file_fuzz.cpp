@@ -6,7 +6,6 @@
 #include "relayout/error.h"
 #include "verify/inputs/data_file.h"
 #include "verify/inputs/image.h"
-#include "verify/inputs/npy.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, std::size_t size) {
   using namespace relayout;

@@ -16,7 +16,6 @@
 #include "support/temporary_folder.h"
 #include "support/text_model.h"
 #include "verify/inputs/data_file.h"
-#include "verify/inputs/npy.h"
 
 namespace relayout::test {
 namespace {

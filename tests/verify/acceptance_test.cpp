@@ -15,7 +15,7 @@
 #include "relayout/verify.h"
 #include "support/network.h"
 #include "verified.h"
-#include "verify/decide.h"
+#include "verify/finding.h"
 #include "verify/run/bounds.h"
 #include "verify/run/distance.h"
 #include "verify/run/reference_output.h"

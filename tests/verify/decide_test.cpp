@@ -1,5 +1,4 @@
 // Tests the decision about a pair as the function that it is: figures and findings in, verdict out.
-#include "verify/decide.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -14,8 +14,8 @@
 #include "support/pass_fixture.h"
 #include "support/text_model.h"
 #include "verified.h"
+#include "verify/compare/compare_nodes.h"
 #include "verify/compare/fed_values.h"
-#include "verify/compare/layer_comparison.h"
 #include "verify/run/session.h"
 
 namespace relayout {

@@ -1,7 +1,5 @@
 // Tests that samples hold the numbers at which models decide: words carried back to inputs, pairs that only such numbers tell apart, and
 // right pairs beside them.
-#include "verify/inputs/vocabulary.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,6 +9,7 @@
 #include "relayout/verify.h"
 #include "verified.h"
 #include "verify/inputs/inputs.h"
+#include "verify/inputs/roles.h"
 
 namespace relayout {
 namespace {

@@ -13,7 +13,6 @@
 #include "relayout/types.h"
 #include "relayout/verify.h"
 #include "verify/compare/fed_values.h"
-#include "verify/compare/layer_comparison.h"
 #include "verify/pair.h"
 #include "verify/rules.h"
 #include "verify/run/bounds.h"

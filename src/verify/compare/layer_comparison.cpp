@@ -1,6 +1,4 @@
 // Judges B node by node: each is fed A's values and compared with its own floor.
-#include "verify/compare/layer_comparison.h"
-
 #include <cmath>
 
 #include "model/node.h"
@@ -12,6 +10,7 @@
 #include "relayout/graph.h"
 #include "relayout/model.h"
 #include "relayout/verify.h"
+#include "verify/compare/compare_nodes.h"
 #include "verify/compare/datum_pair.h"
 #include "verify/compare/fed_runs.h"
 #include "verify/compare/fed_values.h"

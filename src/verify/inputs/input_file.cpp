@@ -13,7 +13,6 @@
 #include "relayout/types.h"
 #include "verify/inputs/data_file.h"
 #include "verify/inputs/image.h"
-#include "verify/inputs/npy.h"
 #include "verify/inputs/port.h"
 
 namespace relayout {

@@ -18,7 +18,6 @@
 #include "verify/inputs/input_file.h"
 #include "verify/inputs/port.h"
 #include "verify/inputs/roles.h"
-#include "verify/inputs/vocabulary.h"
 
 namespace relayout {
 namespace {

@@ -1,6 +1,4 @@
 // Tells whether an input is a mask, by what all its readers compute with it.
-#include "verify/inputs/mask_uses.h"
-
 #include <cmath>
 
 #include "base/positions.h"
@@ -13,6 +11,7 @@
 #include "relayout/model.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
+#include "verify/inputs/roles.h"
 
 namespace relayout {
 namespace {

@@ -1,5 +1,4 @@
 // Parses NumPy's format of one array, and the ZIP archives that hold many.
-#include "verify/inputs/npy.h"
 
 #include <zlib.h>
 

@@ -17,7 +17,6 @@
 #include "relayout/graph.h"
 #include "relayout/model.h"
 #include "relayout/types.h"
-#include "verify/inputs/mask_uses.h"
 
 namespace relayout {
 

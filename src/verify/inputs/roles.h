@@ -10,6 +10,7 @@
 #include "ops/bounds.h"
 #include "relayout/graph.h"
 #include "relayout/tensor.h"
+#include "relayout/types.h"
 
 namespace relayout {
 
@@ -67,7 +68,7 @@ struct InputUse {
   std::map<int64_t, int64_t> dims;   ///< dims that the reader's weights require: axis → size
   std::vector<const Value*> tables;  ///< constants from which the ids choose rows
   std::vector<int64_t> preferred;    ///< ids that have to occur, as many as samples can hold
-  std::vector<double> words;         ///< numbers at which a model decides, which have to occur (vocabulary.h)
+  std::vector<double> words;         ///< numbers at which a model decides, which have to occur (vocabulary_of())
   Tensor keys;                       ///< of a map
   bool shifts_words = false;         ///< single elements hold words in other samples than those of other inputs
 };
@@ -75,5 +76,42 @@ struct InputUse {
 /// Use of `input` by its graph. Linear in the nodes that it reaches without computation. `other`: the same input of the other model, if
 /// any: it is a mask only if neither model's readers say otherwise.
 [[nodiscard]] InputUse use_of(const Value& input, const Value* other = nullptr);
+
+/// What the readers of an input say about masks: 1 for elements that count, 0 for others.
+enum class MaskUse : uint8_t {
+  none,      ///< nothing
+  possible,  ///< readers that fit a mask, but other numbers as well
+  factor,    ///< products with features, which fit a map of labels as well
+  certain,   ///< readers that only make sense for a mask: 1 − m, choices, terms that hide scores
+  refuted,   ///< a reader of which a mask makes no sense: a function, scaling, comparison with other numbers
+};
+
+/// Judges all uses of an input, through casts, nodes that move elements, branches, loops and functions.
+[[nodiscard]] MaskUse mask_use_of(const Value& input);
+
+/// Numbers of an input at which its model decides: the constants that it is compared with, and numbers on both sides of them; those that
+/// become 0 or 1 as conditions; first and last position of what it indexes; the divisors of its remainders. Each is carried back through
+/// arithmetic with constants, through branches, loops and functions. Constants that nodes are equal to come first.
+[[nodiscard]] std::vector<double> vocabulary_of(const Value& input);
+
+/// An operator between an input and a value downstream of it: one operand varies, the others are constants.
+struct NumberStep {
+  const Node* node = nullptr;
+  std::size_t operand = 0;              ///< the operand that varies
+  std::vector<double> constants;        ///< numbers of the other one, each once; none: the node has no other
+  DataType type = DataType::undefined;  ///< of the result
+};
+
+/// Whether numbers can be carried back through an operator.
+[[nodiscard]] bool carries_numbers(const Node& node, std::size_t operand);
+/// Whether it may give other numbers than those of the operand, within limits.
+[[nodiscard]] bool changes_numbers(const Node& node);
+/// Numbers of the operand that may give this number.
+[[nodiscard]] std::vector<double> operands_for(const NumberStep& step, double result);
+/// Numbers of an input of this type for which the steps, in order, give `result`: those that give it exactly, where rounding permits; else
+/// those nearest to it. Integers: both neighbours of a number between.
+[[nodiscard]] std::vector<double> carry_back(const std::vector<const NumberStep*>& steps, DataType type, double result);
+/// The number as an element of this type; integers truncate.
+[[nodiscard]] double as_stored(DataType type, double number);
 
 }  // namespace relayout

@@ -1,6 +1,4 @@
 // Finds the numbers of an input at which a model decides, so that samples contain them.
-#include "verify/inputs/vocabulary.h"
-
 #include <cmath>
 #include <ranges>
 #include <set>
@@ -17,6 +15,7 @@
 #include "relayout/model.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
+#include "verify/inputs/roles.h"
 
 namespace relayout {
 

@@ -64,4 +64,9 @@ class Floors {
 /// Adds samples of smaller inputs in place of ill-conditioned ones, as long as these are well-conditioned.
 void add_milder_samples(const Pair& pair, Reference& reference, Floors& floors, VerifyResult& result);
 
+/// How far the rounding of their own values moves each of A's outputs over one sample, in A and in B, where that has it: by runs in which
+/// constants and results move by one ULP, though not by more than one ULP of the largest number that both reach. They may sum numbers of
+/// that size in different ways; a sum with larger ones in one of them is another rounding.
+[[nodiscard]] std::vector<Floor> own_rounding(const Pair& pair, const Reference& reference, std::size_t sample);
+
 }  // namespace relayout

@@ -14,7 +14,6 @@
 #include "relayout/types.h"
 #include "relayout/verify.h"
 #include "report/json.h"
-#include "verify/decide.h"
 #include "verify/finding.h"
 #include "verify/inputs/data_file.h"
 #include "verify/inputs/port.h"
