@@ -22,12 +22,12 @@
 #include "verify/finding.h"
 #include "verify/inputs/port.h"
 #include "verify/pair.h"
-#include "verify/rules.h"
 #include "verify/run/bounds.h"
 #include "verify/run/candidate.h"
 #include "verify/run/floors.h"
 #include "verify/run/reference.h"
 #include "verify/run/session.h"
+#include "verify/thresholds.h"
 
 namespace relayout {
 namespace {
@@ -137,7 +137,7 @@ Evidence::Evidence(const Pair& pair, const Reference& reference, const Floors& f
 std::optional<std::map<std::size_t, std::string>> Evidence::choices_of(const std::vector<std::size_t>& differing) {
   std::vector<std::size_t> samples = differing;
   // Where differing samples say nothing about a node, another sample has to.
-  for (std::size_t s = 0; s < reference_->samples().size() && samples.size() < differing.size() + rules::kLayerSamples; ++s) {
+  for (std::size_t s = 0; s < reference_->samples().size() && samples.size() < differing.size() + thresholds::kLayerSamples; ++s) {
     if (std::ranges::find(samples, s) == samples.end()) samples.push_back(s);
   }
   std::map<std::size_t, std::string> choices;
@@ -158,7 +158,7 @@ std::optional<std::map<std::size_t, std::string>> Evidence::choices_of(const std
 bool Evidence::agrees_in_double() {
   if (agrees_in_double_) return *agrees_in_double_;
   agrees_in_double_ = false;
-  const auto is_small = [](const Sample& sample) { return sample.macs <= rules::kReferenceMacs; };
+  const auto is_small = [](const Sample& sample) { return sample.macs <= thresholds::kReferenceMacs; };
   if (!std::ranges::all_of(reference_->samples(), is_small)) return false;
   Candidate exact(*pair_, *reference_, *floors_, Mode::reference);
   exact.run(reference_->samples().size());
@@ -169,8 +169,8 @@ bool Evidence::agrees_in_double() {
 bool Evidence::is_order_of_sums(const Candidate& candidate) {
   const auto is_near = [&](const OutputPlace& place) {
     const SampleMetrics& metrics = candidate.outputs()[place.output].figures[place.sample];
-    return metrics.non_finite.unequal() == 0 && metrics.bound.max > 0 && metrics.ratio <= rules::kReferenceFloors &&
-           metrics.rms_error <= rules::kReferenceFloors * metrics.floor.rms;
+    return metrics.non_finite.unequal() == 0 && metrics.bound.max > 0 && metrics.ratio <= thresholds::kReferenceFloors &&
+           metrics.rms_error <= thresholds::kReferenceFloors * metrics.floor.rms;
   };
   const std::vector<OutputPlace> places = differing_places(candidate, reference_->samples().size());
   return pair_->proved && !places.empty() && std::ranges::all_of(places, is_near) && agrees_in_double();
@@ -188,7 +188,7 @@ bool Evidence::is_own_rounding(const OutputPlace& place) {
   const CandidateOutput& output = candidate_->outputs()[i];
   const SampleMetrics& measured = output.figures[s];
   if (measured.other_structure || !output.contradiction.empty() || !(measured.bound.max > 0) ||
-      measured.max_error > rules::kLargestOwnRounding)
+      measured.max_error > thresholds::kLargestOwnRounding)
     return false;
   const DataType type = pair_->type_of_floor(reference_->outputs().summary(i).type());
   auto found = own_rounding_.find(s);
@@ -278,9 +278,9 @@ void Evidence::compare_samples(ComparedNodes& nodes) {
   nodes.vouch = is_judged;
   bool all = options.layers;
   for (std::size_t i = 0; i < reference_->outputs().count(); ++i) all = all || shows_nothing(i);
-  const std::size_t samples = std::min<std::size_t>(is_judged ? rules::kLayerSamples : 1, reference_->samples().size());
+  const std::size_t samples = std::min<std::size_t>(is_judged ? thresholds::kLayerSamples : 1, reference_->samples().size());
   for (std::size_t s = 0; s < samples; ++s) {
-    if (s > 0 && !pair_->steps->affords("nodes over the second sample", rules::kRunsByNode)) break;
+    if (s > 0 && !pair_->steps->affords("nodes over the second sample", thresholds::kRunsByNode)) break;
     const bool is_listed = options.layers && s == 0;
     std::vector<LayerResult> layers = is_judged && !all
                                           ? compare_open_nodes(*pair_, *reference_, s, paired(), Feeding::exact)
@@ -322,11 +322,11 @@ bool Evidence::is_shown(std::size_t entry) {
 const std::vector<LayerResult>& Evidence::fed(Feeding feeding) {
   if (const auto found = fed_.find(feeding); found != fed_.end()) return found->second;
   if (const auto* const tried = try_pieces(feeding)) return *tried;
-  if (!pair_->steps->affords(step_of(feeding), rules::kRunsByNode)) return fed_[feeding];
+  if (!pair_->steps->affords(step_of(feeding), thresholds::kRunsByNode)) return fed_[feeding];
   const bool is_of_open_nodes = feeding == Feeding::shaken || is_free(feeding);
   std::vector<LayerResult> layers;
   for (const std::size_t s : entering_samples()) {
-    if (s > 0 && !pair_->steps->affords(step_of(feeding), rules::kRunsByNode)) break;
+    if (s > 0 && !pair_->steps->affords(step_of(feeding), thresholds::kRunsByNode)) break;
     std::ranges::move(is_of_open_nodes ? compare_open_nodes(*pair_, *reference_, s, paired(), feeding)
                                        : compare_nodes(*pair_, *reference_, s, paired(), feeding),
                       std::back_inserter(layers));
@@ -435,11 +435,11 @@ const std::vector<LayerResult>* Evidence::try_pieces(Feeding feeding) {
   const bool is_far = feeding == Feeding::middle || feeding == Feeding::far;
   if (at != kTrying.begin()) (void)try_pieces(*(at - 1));
   if ((is_far && pair_->narrow != DataType::undefined) || trials_->find_open() == nullptr) return nullptr;
-  if (!pair_->steps->affords(step_of(feeding), rules::kRunsByNode)) return nullptr;
+  if (!pair_->steps->affords(step_of(feeding), thresholds::kRunsByNode)) return nullptr;
   open_before_.emplace(feeding, trials_->open_by_change());
   std::vector<LayerResult> layers;
   for (const std::size_t s : entering_samples()) {
-    if (s > 0 && (trials_->find_open() == nullptr || !pair_->steps->affords(step_of(feeding), rules::kRunsByNode))) break;
+    if (s > 0 && (trials_->find_open() == nullptr || !pair_->steps->affords(step_of(feeding), thresholds::kRunsByNode))) break;
     trials_->start_run();
     auto of_sample = compare_nodes(*pair_, *reference_, s, paired(), feeding,
                                    [&](const Value& value, const Datum& datum) { trials_->watch(value, datum); });

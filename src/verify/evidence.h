@@ -74,7 +74,7 @@ class Evidence {
   [[nodiscard]] bool has_same_interface() const;
   [[nodiscard]] const Candidate& candidate() const noexcept { return *candidate_; }
   [[nodiscard]] const std::vector<OutputComparison>& outputs() const noexcept { return measured_->outputs; }
-  /// Null for identical files, which tests alone run. Rules of Scope::nodes and Scope::limits always have one.
+  /// Null for identical files (--run-identical). Rules of Scope::nodes, rounding and limits are asked only with one.
   [[nodiscard]] const ProofResult* proof() const noexcept { return measured_->proof ? &*measured_->proof : nullptr; }
   /// What the proof leaves open, for rules that have one: nothing for a proved pair.
   [[nodiscard]] const std::vector<Unexplained>& unexplained() const { return measured_->proof->unexplained; }
@@ -134,7 +134,7 @@ class Evidence {
   /// The comparisons that pieces need which samples have not tried, in their order.
   [[nodiscard]] std::vector<Trying> tryings();
 
-  /// For rules of Cost::modes, which run b themselves.
+  /// For rules that run b themselves.
   void add_seconds_of_b(double seconds) noexcept { seconds_of_b_ += seconds; }
   /// Copies checks, compared nodes, remarks on them and the time of further runs into the result. Of nodes fed other values than A's, those
   /// that a finding calls different.

@@ -642,6 +642,79 @@ TEST(Precision, SizesThatRoundingChangesAreTriedWhateverIsProved) {
   EXPECT_TRUE(result.rounded_proof->proved);
 }
 
+/// A graph of `inputs` whose Casts give numbers of this type (by its number in ONNX), and the options that mean it.
+std::string cast_graph(const std::string& inputs, const std::string& body, int type) {
+  std::string out = inputs + " => (float[N, 4] y) { " + body + " }";
+  for (std::size_t at = out.find('%'); at != std::string::npos; at = out.find('%')) out.replace(at, 1, std::to_string(type));
+  return out;
+}
+
+VerifyOptions meant_in(int type) {
+  VerifyOptions options;
+  options.precision = type == 10 ? DataType::float16 : DataType::bfloat16;
+  return options;
+}
+
+TEST(Precision, IntegersThat16BitsDoNotHoldAreNotTheSame) {
+  const std::vector<std::pair<std::string, std::string>> bodies{
+      {"(int64[N, 4] t)",
+       "k = Constant<value = float {50256.0}>()\n f = Cast<to = %>(t)\n e = Cast<to = %>(k)\n q = Equal(f, e)\n y = Cast<to = 1>(q)"},
+      {"(int64[N, 2, 2] t)",
+       "s = Constant<value_ints = [-1, 4]>()\n m = Reshape(t, s)\n f = Cast<to = %>(m)\n q = Sin(f)\n y = Cast<to = 1>(q)"},
+      {"(float[N, 4] x)",
+       "z = Constant<value = int64 {0}>()\n o = Constant<value = int64 {1}>()\n s = Shape(x)\n n = Gather(s, z)\n"
+       "r = Range(z, n, o)\n f = Cast<to = %>(r)\n q = Sin(f)\n c = Cast<to = 1>(q)\n"
+       "a = Constant<value_ints = [1]>()\n u = Unsqueeze(c, a)\n y = Mul(x, u)"}};
+  for (const int type : {10, 16}) {
+    for (const auto& [inputs, body] : bodies) {
+      const VerifyResult result = verified_graphs(cast_graph(inputs, body, 1), cast_graph(inputs, body, type), meant_in(type));
+      EXPECT_NE(result.outcome, Outcome::same) << body << summary(result);
+      if (result.outcome == Outcome::different) continue;  // by a sample
+      EXPECT_THAT(result.doubts, ::testing::Contains(::testing::Field(&Doubt::name, "cast-grain"))) << body;
+    }
+  }
+}
+
+TEST(Precision, IntegersThat16BitsHoldAreTheSame) {
+  const std::vector<std::pair<std::string, std::string>> bodies{
+      // Bytes and signs are held; a product passes on rounding as rounding.
+      {"(int64[N, 4] t)",
+       "k = Constant<value = float {0.001}>()\n f = Cast<to = %>(t)\n e = Cast<to = %>(k)\n q = Mul(f, e)\n y = Cast<to = 1>(q)"},
+      {"(uint8[N, 4] t)", "f = Cast<to = %>(t)\n q = Sqrt(f)\n y = Cast<to = 1>(q)"},
+      {"(int64[N, 4] t)", "g = Sign(t)\n f = Cast<to = %>(g)\n q = Sin(f)\n y = Cast<to = 1>(q)"},
+      // However larger numbers are rounded, they stay above 100.
+      {"(int64[N, 4] t)",
+       "k = Constant<value = float {100.0}>()\n f = Cast<to = %>(t)\n e = Cast<to = %>(k)\n q = Equal(f, e)\n y = Cast<to = 1>(q)"}};
+  for (const int type : {10, 16}) {
+    for (const auto& [inputs, body] : bodies) {
+      const VerifyResult result = verified_graphs(cast_graph(inputs, body, 1), cast_graph(inputs, body, type), meant_in(type));
+      EXPECT_EQ(result.outcome, Outcome::same) << body << summary(result);
+    }
+  }
+}
+
+TEST(Precision, SizesThat16BitsDoNotHoldAreTried) {
+  // Twice the height: of 257 rows bf16 makes 512, of 2,049 rows f16 makes 4,096.
+  const auto doubled = [](int type) {
+    return "(float[1, 1, H, 4] x) => (float[1, 1, K, 8] y) <int64[1] two = {2}, int64[1] three = {3}, int64[1] zero = {0}, int64[1] w = "
+           "{8}> {"
+           " s = Shape (x)\n h = Slice (s, two, three)\n f = Cast <to = " +
+           std::to_string(type) +
+           "> (h)\n g = Add (f, f)\n"
+           " k = Cast <to = 7> (g)\n b = Slice (s, zero, two)\n z = Concat <axis = 0> (b, k, w)\n y = Resize <mode = \"nearest\"> (x, , , "
+           "z) }";
+  };
+  for (const int type : {10, 16}) {
+    EXPECT_EQ(verified_graphs(doubled(1), doubled(type), meant_in(type)).outcome, Outcome::inconclusive) << type;
+  }
+  // The root of a size is rounded alone: nothing chooses by it.
+  const auto scaled = [](int type) {
+    return "(float[N, 4] x) => (float[N, 4] y) { s = Shape <start = 1, end = 2> (x)\n f = Cast <to = " + std::to_string(type) +
+           "> (s)\n r = Sqrt (f)\n d = Cast <to = 1> (r)\n y = Div (x, d) }";
+  };
+  EXPECT_EQ(verified_graphs(scaled(1), scaled(10), meant_in(10)).outcome, Outcome::same);
+}
+
 /// Two products with weights of 4 bits, the second with `second` among its attributes.
 std::string block_quantized(const std::string& second, const std::string& first = "") {
   std::string bytes;

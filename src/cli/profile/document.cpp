@@ -1,4 +1,4 @@
-// Writes a profile as data for other programs.
+// Writes a profile as JSON and as CSV.
 
 #include "cli/profile/profile.h"
 #include "relayout/types.h"

@@ -1,4 +1,4 @@
-// Writes a verification of two models as a document for other programs.
+// Writes a verification of two models for other programs: as a document, and as test cases.
 
 #include <cmath>
 

@@ -26,7 +26,7 @@
 namespace relayout::step_rates {
 
 /// Rates of steps on one thread by kind: multiply-adds, bytes, elements per nanosecond. Lowering estimates the time of a step by them,
-/// which step_writer.cpp only compares with 12 µs, so only its order of magnitude counts. Rates are those of a slow kind on an AVX2 core
+/// which lowering.cpp only compares with 12 µs, so only its order of magnitude counts. Rates are those of a slow kind on an AVX2 core
 /// (src/layout/rates.h has them by kind), confirmed on AMD Zen 5 with oneDNN 3.7.2, 2026-11-22.
 
 inline constexpr double kMacsPerNanosecond = 40;           ///< f32 convolutions and products (31 to 105 with AVX2)

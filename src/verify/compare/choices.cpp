@@ -23,12 +23,12 @@
 #include "verify/compare/layers.h"
 #include "verify/compare/pairing.h"
 #include "verify/pair.h"
-#include "verify/rules.h"
 #include "verify/run/bounds.h"
 #include "verify/run/distance.h"
 #include "verify/run/quantizer.h"
 #include "verify/run/reference.h"
 #include "verify/run/reference_output.h"
+#include "verify/thresholds.h"
 
 namespace relayout {
 namespace {
@@ -350,7 +350,7 @@ std::optional<std::pair<double, double>> beyond_rounding(const Numbers& numbers,
   Floor floor = least_floor(type, yardstick);
   widen(floor, {numbers.moved / yardstick.range(), 0});
   double bound = std::max(kFloorFactor * floor.max, dtype_minimum(type));
-  if (yardstick.count() < rules::kFewestElements) bound *= rules::kBoundsForFewElements;
+  if (yardstick.count() < thresholds::kFewestElements) bound *= thresholds::kBoundsForFewElements;
   error /= yardstick.range();
   return error > bound ? std::optional(std::pair(error, bound)) : std::nullopt;
 }
@@ -358,13 +358,13 @@ std::optional<std::pair<double, double>> beyond_rounding(const Numbers& numbers,
 /// Whether elements that are each chosen for alone lie in another order: what reads them decides about that.
 bool are_moved(const Datum& a, const Datum& b) {
   if (a.tensor.element_count() != b.tensor.element_count()) return false;
-  return a.tensor.dims() != b.tensor.dims() || agreement(a, b).correlation < rules::kSameThingCorrelation;
+  return a.tensor.dims() != b.tensor.dims() || agreement(a, b).correlation < thresholds::kSameThingCorrelation;
 }
 
 /// Whether a node rounds numbers of either sign alike and B's are A's with the other one, which steps other than 0 show to be intended.
 bool are_mirrored(const Node& node, const Datum& a, const Datum& b) {
   const bool is_odd = node.is("Round") || node.is("Sign") || node.is("Cast");
-  if (!is_odd || !structural_difference(a, b).empty() || agreement(a, b).correlation > -rules::kSameThingCorrelation) return false;
+  if (!is_odd || !structural_difference(a, b).empty() || agreement(a, b).correlation > -thresholds::kSameThingCorrelation) return false;
   const std::vector<double> of_a = reals_of(a.tensor), of_b = reals_of(b.tensor);
   for (std::size_t i = 0; i < of_a.size(); ++i) {
     if (step_of(node, of_a[i]) != 0 && step_of(node, of_a[i]) == -step_of(node, of_b[i])) return true;
@@ -497,8 +497,8 @@ class Choices {
     const bool has_inner = std::ranges::any_of(open_, [&](const ChoicePair& choice) { return is_inner(choice); });
     const std::size_t samples = reference_.samples().size();
     for (std::size_t s = 0; s < samples && !open_.empty(); ++s) {
-      if (s >= rules::kLayerSamples) std::erase_if(open_, [&](const ChoicePair& choice) { return !is_inner(choice); });
-      if (!open_.empty() && !pair_.steps->affords("choices", rules::kRunsByNode)) break;
+      if (s >= thresholds::kLayerSamples) std::erase_if(open_, [&](const ChoicePair& choice) { return !is_inner(choice); });
+      if (!open_.empty() && !pair_.steps->affords("choices", thresholds::kRunsByNode)) break;
       if (!open_.empty()) compare(s, has_inner);
     }
     return std::move(found_);
@@ -521,14 +521,14 @@ class Choices {
     seen.start(true);
     runs.feed_candidate();
     if (runs.has_misfed()) return;
-    for (int draw = 0; draw < rules::kNoiseDraws; ++draw) {
+    for (int draw = 0; draw < thresholds::kNoiseDraws; ++draw) {
       seen.start(false);
       runs.measure_floors(draw, 1);
     }
     const ChoiceComparison comparison(pair_, seen);
     const auto differs = [&](const ChoicePair& choice) { return comparison.compare(choice).has_value(); };
     if (std::ranges::any_of(open_, differs)) {
-      for (int draw = 0; draw < rules::kNoiseDraws; ++draw) {
+      for (int draw = 0; draw < thresholds::kNoiseDraws; ++draw) {
         seen.start(false);
         runs.widen_by_candidate(draw);
       }
@@ -536,7 +536,7 @@ class Choices {
     std::erase_if(open_, [&](const ChoicePair& choice) {
       const auto beyond = comparison.compare(choice);
       if (beyond) found_.push_back({choice.a, choice.b, choice.entries, beyond->first, beyond->second});
-      return beyond.has_value() || (is_inner(choice) && comparison.has_seen(choice) && sample >= rules::kLayerSamples);
+      return beyond.has_value() || (is_inner(choice) && comparison.has_seen(choice) && sample >= thresholds::kLayerSamples);
     });
   }
 

@@ -14,10 +14,10 @@
 #include "relayout/verify.h"
 #include "verify/compare/fed_values.h"
 #include "verify/pair.h"
-#include "verify/rules.h"
 #include "verify/run/bounds.h"
 #include "verify/run/reference.h"
 #include "verify/run/session.h"
+#include "verify/thresholds.h"
 
 namespace relayout {
 namespace {
@@ -30,9 +30,9 @@ bool may_choose(const Node& node) {
 /// Whether a result in another mode is farther from the result as written than rounding explains.
 bool errs_alone(const LayerResult& layer) {
   if (layer.bound == 0) return layer.outcome == Outcome::different;  // a different structure, or a type without rounding
-  const double least = rules::kAloneLeastBounds * dtype_minimum(layer.type);
-  return layer.error > std::max(rules::kReferenceFloors * layer.floor.max, least) ||
-         layer.rms > std::max(rules::kReferenceFloors * layer.floor.rms, least);
+  const double least = thresholds::kAloneLeastBounds * dtype_minimum(layer.type);
+  return layer.error > std::max(thresholds::kReferenceFloors * layer.floor.max, least) ||
+         layer.rms > std::max(thresholds::kReferenceFloors * layer.floor.rms, least);
 }
 
 /// Notes the first unexplained difference in b's graphs within a node (If, Loop, Scan), from the files alone.
@@ -148,7 +148,7 @@ std::vector<std::size_t> entries_of(const LayerResult& layer) {
 }
 
 bool convicts(const LayerResult& layer) {
-  return layer.outcome == Outcome::different && is_open(layer) && layer.correlation >= rules::kSameThingCorrelation;
+  return layer.outcome == Outcome::different && is_open(layer) && layer.correlation >= thresholds::kSameThingCorrelation;
 }
 
 bool is_constant(const Unexplained& entry) noexcept {

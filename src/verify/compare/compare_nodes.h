@@ -56,7 +56,7 @@ struct Paired {
 [[nodiscard]] std::vector<std::size_t> entries_of(const LayerResult& layer);
 
 /// Whether a node that the proof leaves open differs, and the compared values correlate enough to be the same thing
-/// (rules::kSameThingCorrelation).
+/// (thresholds::kSameThingCorrelation).
 [[nodiscard]] bool convicts(const LayerResult& layer);
 
 /// Adds the results of one sample's nodes to the check of each unexplained difference.

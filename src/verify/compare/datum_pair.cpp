@@ -14,10 +14,10 @@
 #include "relayout/model.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
-#include "verify/rules.h"
 #include "verify/run/bounds.h"
 #include "verify/run/distance.h"
 #include "verify/run/elements.h"
+#include "verify/thresholds.h"
 
 namespace relayout {
 namespace {
@@ -247,7 +247,7 @@ bool differs_by_masks(const Datum& a, const Datum& b) {
     if (!left[i] || !kRealTypes.has(left[i].type())) return false;
     for_each_chunk(left[i], right[i], [&](int64_t, std::span<const double> x, std::span<const double> y) {
       for (std::size_t k = 0; k < x.size(); ++k) {
-        const bool masked = x[k] <= rules::kMaskedScore, masked_too = y[k] <= rules::kMaskedScore;
+        const bool masked = x[k] <= thresholds::kMaskedScore, masked_too = y[k] <= thresholds::kMaskedScore;
         any = any || (masked && masked_too && x[k] != y[k]);
         all = all && masked == masked_too && !std::isnan(x[k]) && !std::isnan(y[k]);
       }

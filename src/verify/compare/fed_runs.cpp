@@ -16,12 +16,12 @@
 #include "verify/compare/datum_pair.h"
 #include "verify/compare/fed_values.h"
 #include "verify/compare/layers.h"
-#include "verify/rules.h"
 #include "verify/run/bounds.h"
 #include "verify/run/distance.h"
 #include "verify/run/noise.h"
 #include "verify/run/reference_output.h"
 #include "verify/run/session.h"
+#include "verify/thresholds.h"
 
 namespace relayout {
 namespace {
@@ -37,7 +37,7 @@ std::optional<double> error_of(const Layer& layer, const Datum& reference, const
 /// the elements. Downstream of sums with a mask of −65504 it is as large, and the same throughout a row; so it is below the normal numbers.
 void decide_gain(Layer& layer, DataType type) {
   if (is_ill_conditioned(type, layer.floor) || layer.yardstick.largest() < smallest_normal(type)) return;
-  const double bound = std::max(kFloorFactor * layer.gain.floor, rules::kGainInRoundings * unit_roundoff(type));
+  const double bound = std::max(kFloorFactor * layer.gain.floor, thresholds::kGainInRoundings * unit_roundoff(type));
   if (layer.differs() || !(std::fabs(layer.gain.measured) > bound)) return;
   layer.metrics.outcome = Outcome::different;
   layer.metrics.reason = "on the whole larger or smaller by a factor of " +
@@ -218,7 +218,7 @@ void FedRuns::compare(Layer& layer, const Datum& datum) {
   layer.metrics = measure_errors(reference, candidate, layer.yardstick);
   if (is_narrow(task_->type_of_floor(layer.type))) {
     const Agreement together = agreement(reference, candidate);
-    layer.gain.measured = together.count < rules::kFewestElementsForGain ? 0 : together.gain;
+    layer.gain.measured = together.count < thresholds::kFewestElementsForGain ? 0 : together.gain;
   }
   decide(layer);
   if (layer.differs()) kept_.keep_candidate(layer, datum);

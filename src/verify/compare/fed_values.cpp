@@ -16,11 +16,11 @@
 #include "relayout/types.h"
 #include "verify/compare/datum_pair.h"
 #include "verify/compare/layers.h"
-#include "verify/rules.h"
 #include "verify/run/bounds.h"
 #include "verify/run/distance.h"
 #include "verify/run/elements.h"
 #include "verify/run/noise.h"
+#include "verify/thresholds.h"
 
 namespace relayout {
 
@@ -158,22 +158,22 @@ bool is_searched(const Value& value) {
 }
 
 /// The magnitudes of a free feeding.
-rules::Powers powers_of(Feeding feeding) {
+thresholds::Powers powers_of(Feeding feeding) {
   switch (feeding) {
     case Feeding::small:
-      return rules::kSmallPowers;
+      return thresholds::kSmallPowers;
     case Feeding::tiny:
-      return rules::kTinyPowers;
+      return thresholds::kTinyPowers;
     case Feeding::faint:
-      return rules::kFaintPowers;
+      return thresholds::kFaintPowers;
     case Feeding::faintest:
-      return rules::kFaintestPowers;
+      return thresholds::kFaintestPowers;
     case Feeding::near:
-      return rules::kNearPowers;
+      return thresholds::kNearPowers;
     case Feeding::middle:
-      return rules::kMiddlePowers;
+      return thresholds::kMiddlePowers;
     default:
-      return rules::kFarPowers;
+      return thresholds::kFarPowers;
   }
 }
 
@@ -202,7 +202,7 @@ void FedValues::feed(const Layer& layer, const Datum& datum, const Datum& refere
   if (layer.leaks) return;  // other numbers would reach only part of its consumers in one of the models
   if (task_->feeding == Feeding::shaken) {
     const RandomStream random(task_->options->seed, "shaken " + layer.a->name(), 0);
-    const double deviation = rules::kShakenDeviations * layer.yardstick.sigma();
+    const double deviation = thresholds::kShakenDeviations * layer.yardstick.sigma();
     edit(datum, kRealTypes, [&](std::size_t i, double& value) { value += deviation * random.nearly_normal(i); });
   } else if (is_free(task_->feeding) && is_made_by_linear(*layer.a)) {
     fill(layer.a->name(), datum);
@@ -271,7 +271,7 @@ void FedValues::tie(const std::string& name, const Datum& datum) const {
 
 void FedValues::fill_of_one_sign(const std::string& name, const Datum& datum) const {
   const RandomStream random(task_->options->seed, "sign " + name, 0);
-  const double least = is_narrow(task_->grain) ? rules::kLeastBeyondPaddingNarrow : rules::kLeastBeyondPadding;
+  const double least = is_narrow(task_->grain) ? thresholds::kLeastBeyondPaddingNarrow : thresholds::kLeastBeyondPadding;
   edit(datum, task_->plain_integers.contains(name) ? kNumericTypes : kRealTypes, [&](std::size_t i, double& value) {
     const double size = least * (1 + 0.125 * static_cast<double>(random.below(i, 8)));
     value = task_->feeding == Feeding::negative ? -size : size;
@@ -307,7 +307,7 @@ void FedValues::fill(const std::string& name, const Datum& datum) const {
     const double power = power_of_two(exponent);
     const uint64_t bits = random.bits(2 * i + 1);
     value = ((bits & 4U) != 0 ? -power : power) * (1 + 0.25 * static_cast<double>(bits & 3U));
-    if (is_near && (bits >> 3) % rules::kNumbersPerZero == 0) value = 0;
+    if (is_near && (bits >> 3) % thresholds::kNumbersPerZero == 0) value = 0;
   });
 }
 

@@ -26,9 +26,9 @@ enum class Feeding : uint8_t {
   shaken,    ///< values slightly off the original's: constants that zeros hide then have an effect
   odd,       ///< inputs that may hold any integer are integers that floating-point types do not hold, and their neighbours
   /// Inputs (unless given by the user) and results of linear operators are replaced by numbers of either sign: near one
-  /// (rules::kNearPowers) and zeros, up to 2000 (rules::kMiddlePowers), or of all magnitudes (rules::kFarPowers); the same in every type.
-  /// All other values are computed by the original from those. This reaches branches that the samples do not reach. Numbers of one small
-  /// magnitude (rules::kSmallPowers and so on) let what is added to them count by its own size.
+  /// (thresholds::kNearPowers) and zeros, up to 2000 (thresholds::kMiddlePowers), or of all magnitudes (thresholds::kFarPowers); the same
+  /// in every type. All other values are computed by the original from those. This reaches branches that the samples do not reach. Numbers
+  /// of one small magnitude (thresholds::kSmallPowers and so on) let what is added to them count by its own size.
   small,
   tiny,
   faint,

@@ -17,8 +17,8 @@
 #include "verify/compare/layers.h"
 #include "verify/compare/pairing.h"
 #include "verify/compare/quantizer_steps.h"
-#include "verify/rules.h"
 #include "verify/run/bounds.h"
+#include "verify/thresholds.h"
 
 namespace relayout {
 namespace {
@@ -56,7 +56,7 @@ void compare_downstream_of_masks(FedRuns& runs, Layers& layers) {
   }
   if (!found_any) return;
   runs.reset();
-  runs.measure_floors(0, rules::kNoiseDraws);
+  runs.measure_floors(0, thresholds::kNoiseDraws);
   runs.feed_candidate();
 }
 
@@ -65,7 +65,7 @@ void compare_downstream_of_masks(FedRuns& runs, Layers& layers) {
 void compare_downstream_of_other_structures(FedRuns& runs, Layers& layers) {
   for (Layer& layer : layers.all()) layer.apart = layer.apart || layer.other_structure;
   runs.capture();
-  runs.measure_floors(0, rules::kNoiseDraws);
+  runs.measure_floors(0, thresholds::kNoiseDraws);
   runs.feed_candidate();
 }
 
@@ -75,7 +75,7 @@ void compare_before_jumps(FedRuns& runs, Layers& layers) {
   std::vector<int64_t> mismatches;
   for (const Layer& layer : layers.all()) mismatches.push_back(layer.differs() ? layer.metrics.mismatches : 0);
   runs.reset();
-  runs.measure_floors(0, rules::kNoiseDraws);
+  runs.measure_floors(0, thresholds::kNoiseDraws);
   runs.feed_candidate();
   for (std::size_t i = 0; i < mismatches.size(); ++i) {
     Layer& layer = layers.all()[i];
@@ -95,8 +95,8 @@ bool is_in_doubt(const Layer& layer) {
 
 void look_closer(FedRuns& runs, Layers& layers) {
   if (std::ranges::none_of(layers.all(), is_in_doubt)) return;
-  runs.measure_floors(rules::kNoiseDraws, rules::kMoreDraws);
-  for (int draw = 0; draw < rules::kNoiseDraws; ++draw) runs.widen_by_candidate(draw);
+  runs.measure_floors(thresholds::kNoiseDraws, thresholds::kMoreDraws);
+  for (int draw = 0; draw < thresholds::kNoiseDraws; ++draw) runs.widen_by_candidate(draw);
   for (Layer& layer : layers.all()) {
     if (is_in_doubt(layer)) runs.decide(layer);
   }
@@ -110,10 +110,10 @@ bool wants_all_draws(const LayerTask& task, const Layer& layer) {
 
 /// Compares b's nodes over the first draws, and over all draws if those leave a layer undecided.
 void compare_fed(const LayerTask& task, FedRuns& runs, Layers& layers) {
-  runs.measure_floors(0, rules::kFirstDraws);
+  runs.measure_floors(0, thresholds::kFirstDraws);
   runs.feed_candidate();
   if (std::ranges::none_of(layers.all(), [&](const Layer& layer) { return wants_all_draws(task, layer); })) return;
-  runs.measure_floors(rules::kFirstDraws, rules::kNoiseDraws - rules::kFirstDraws);
+  runs.measure_floors(thresholds::kFirstDraws, thresholds::kNoiseDraws - thresholds::kFirstDraws);
   for (Layer& layer : layers.all()) {
     if (!(layer.metrics.bound.max > 0)) continue;
     runs.decide(layer);
@@ -190,7 +190,7 @@ bool takes_others(const Layer& fed, const Layer& own) {
   const auto error_of = [](const SampleMetrics& of) { return of.mismatches > 0 ? static_cast<double>(of.mismatches) : of.rms_error; };
   const double before = error_of(fed.metrics), after = error_of(own.metrics);
   if (own.compared && !own.differs() && !is_finite_alike(fed)) return true;
-  return own.compared && after < before && (!own.differs() || after < rules::kOtherThingErrorShare * before);
+  return own.compared && after < before && (!own.differs() || after < thresholds::kOtherThingErrorShare * before);
 }
 
 /// A name may denote a different value in b, such as a convolution whose bias is now a separate node. Its readers then get worse results
@@ -222,7 +222,7 @@ void confirm(FedRuns& runs, Layers& layers, const Suspects* suspects, bool feeds
       runs.reset();
     }
     set_apart();
-    runs.measure_floors(0, rules::kNoiseDraws);
+    runs.measure_floors(0, thresholds::kNoiseDraws);
     runs.feed_candidate();
     look_closer(runs, layers);
     std::map<std::size_t, Chain> longer;  // by the last value, at which chains meet
@@ -362,8 +362,8 @@ void place(LayerResult& result, const Layer& layer, const Layers& layers, bool t
 
 /// Whether a difference is near the bound in so few elements that all draws may agree by chance.
 bool differs_by_chance(const Layer& layer) {
-  return layer.candidate && layer.yardstick.count() < rules::kFewestElements && is_measured(layer.type) && is_finite_alike(layer) &&
-         layer.metrics.max_error < rules::kBoundsForFewElements * layer.metrics.bound.max;
+  return layer.candidate && layer.yardstick.count() < thresholds::kFewestElements && is_measured(layer.type) && is_finite_alike(layer) &&
+         layer.metrics.max_error < thresholds::kBoundsForFewElements * layer.metrics.bound.max;
 }
 
 /// If most elements saturate, only few show the rounding of the sums upstream, and the draws may miss it. The floor of those sums counts
@@ -446,7 +446,7 @@ std::vector<LayerResult> compare_modes(const LayerTask& task, Mode mode) {
   runs.capture();
   runs.feed_candidate(mode);
   for (Layer& layer : layers.all()) layer.apart = !layer.compared;
-  runs.measure_floors(0, rules::kNoiseDraws);
+  runs.measure_floors(0, thresholds::kNoiseDraws);
   std::vector<LayerResult> results;
   for (Layer& layer : layers.all()) {
     if (!layer.compared) continue;

@@ -111,7 +111,7 @@ Rounded capture_rounded(const FedRuns& runs, const Side& side, const std::vector
     for (const auto& [node, read] : found->second) rounded[node].front() = rounded_operand(read.in_order(datum));
   }
   // The first run is exact; in the others, constants and values that are not fed are moved.
-  for (int run = 0; run <= rules::kNoiseDraws; ++run) {
+  for (int run = 0; run <= thresholds::kNoiseDraws; ++run) {
     const auto observer = [&](const Value& value, const Datum& datum) {
       const auto found = readers.find(&value);
       if (found == readers.end()) return;

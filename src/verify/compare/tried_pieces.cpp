@@ -25,12 +25,12 @@
 #include "verify/compare/fed_values.h"
 #include "verify/compare/pairing.h"
 #include "verify/pair.h"
-#include "verify/rules.h"
 #include "verify/run/bounds.h"
 #include "verify/run/distance.h"
 #include "verify/run/elements.h"
 #include "verify/run/reference.h"
 #include "verify/run/reference_output.h"
+#include "verify/thresholds.h"
 
 namespace relayout {
 
@@ -259,7 +259,7 @@ double bound_of(DataType type, double floor) {
 
 /// Whether a condition that follows from sizes may come out this way, by some sizes of free dims: equal ones, or of different order.
 bool may_come_out(const Graph& graph, const Value& condition, double truth) {
-  constexpr std::size_t kCount = std::size(rules::kOtherSizes);
+  constexpr std::size_t kCount = std::size(thresholds::kOtherSizes);
   for (std::size_t at = 0; at < 3 * kCount; ++at) {
     ShapeOptions sizes;
     std::size_t free = 0;
@@ -270,7 +270,7 @@ bool may_come_out(const Graph& graph, const Value& condition, double truth) {
       Dims dims = declared->dims;
       for (std::size_t axis = 0; axis < dims.size(); ++axis) {
         if (dims[axis] >= 0) continue;
-        const int64_t next = rules::kOtherSizes[(at + free * (at / kCount) * (kCount / 3 + 1)) % kCount];
+        const int64_t next = thresholds::kOtherSizes[(at + free * (at / kCount) * (kCount / 3 + 1)) % kCount];
         const std::string name = axis < declared->symbols.size() ? declared->symbols[axis] : "";
         const auto [known, is_new] = by_name.try_emplace(name.empty() ? std::to_string(free) + "," : name, next);
         dims[axis] = known->second;

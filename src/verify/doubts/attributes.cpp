@@ -21,7 +21,7 @@
 #include "verify/evidence.h"
 #include "verify/finding.h"
 #include "verify/pair.h"
-#include "verify/rules.h"
+#include "verify/thresholds.h"
 
 namespace relayout {
 namespace {
@@ -93,7 +93,7 @@ bool may_part_by_sides(const Node& a, const Node& b) {
 bool part_unseen_by_attributes(const Graph& graph, const Node& a, const Node& b, const Unexplained& entry) {
   if (a.op_type() != b.op_type() || a.domain() != b.domain()) return false;
   // Attributes hold all that a classical model has learned: each number decides about few features.
-  if (a.domain() == kMlDomain) return entry.values == 0 || entry.largest > rules::kRoundedConstantDifference;
+  if (a.domain() == kMlDomain) return entry.values == 0 || entry.largest > thresholds::kRoundedConstantDifference;
   if (has_trait(a, Trait::normalizes) && attribute_differs(a, b, "epsilon")) return true;
   if (a.is("Resize") && attribute_differs(a, b, "coordinate_transformation_mode")) return has_free_sides(graph) && may_part_by_sides(a, b);
   return a.domain().empty() &&

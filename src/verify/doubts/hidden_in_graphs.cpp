@@ -19,11 +19,11 @@
 #include "verify/evidence.h"
 #include "verify/finding.h"
 #include "verify/pair.h"
-#include "verify/rules.h"
 #include "verify/run/distance.h"
 #include "verify/run/elements.h"
 #include "verify/run/reference.h"
 #include "verify/run/session.h"
+#include "verify/thresholds.h"
 
 namespace relayout {
 namespace {
@@ -85,7 +85,7 @@ std::map<NestedValue, std::size_t> find_alone(Evidence& evidence) {
   }
   std::erase_if(of_b, [&](const auto& found) {
     const Unexplained& entry = evidence.unexplained()[found.second];
-    const bool is_rounding = is_constant(entry) && entry.largest <= rules::kRoundedConstantDifference;
+    const bool is_rounding = is_constant(entry) && entry.largest <= thresholds::kRoundedConstantDifference;
     const bool is_mask = is_constant(entry) && is_nested_mask(entry.name, *evidence.pair().a.model, *evidence.pair().b.model);
     return is_rounding || is_mask || evidence.is_acquitted(found.second) || entries[found.first.first].size() > 1;
   });

@@ -25,8 +25,8 @@
 #include "verify/evidence.h"
 #include "verify/finding.h"
 #include "verify/pair.h"
-#include "verify/rules.h"
 #include "verify/run/bounds.h"
+#include "verify/thresholds.h"
 
 namespace relayout {
 
@@ -102,7 +102,7 @@ class OpenNodes {
 double rounding_of_guard(double guard, DataType narrow) {
   constexpr double kSmallestHalf = 0x1p-24;
   const double least = narrow == DataType::float16 ? kSmallestHalf / guard : 0;
-  return std::max({rules::kRoundedConstantDifference, 2 * unit_roundoff(narrow), least});
+  return std::max({thresholds::kRoundedConstantDifference, 2 * unit_roundoff(narrow), least});
 }
 
 std::string describe(const EdgeMismatch& found, const Node* guard, const Pair& pair) {

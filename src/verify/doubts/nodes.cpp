@@ -22,9 +22,9 @@
 #include "verify/evidence.h"
 #include "verify/finding.h"
 #include "verify/pair.h"
-#include "verify/rules.h"
 #include "verify/run/bounds.h"
 #include "verify/run/distance.h"
+#include "verify/thresholds.h"
 
 namespace relayout {
 namespace {
@@ -70,7 +70,7 @@ bool is_table(const Unexplained& entry, const Graph& b) {
 bool is_hidden(const UnexplainedCheck& check, const Entries& entries, const Graph& b) {
   const Unexplained& entry = entries[check.entry];
   return check.outcome == Outcome::same && (check.alone || is_table(entry, b)) && check.effect != Effect::expected && is_constant(entry) &&
-         (entry.values > 0 || entry.largest > 0) && (entry.largest > rules::kRoundedConstantDifference || is_never_rounded(entry, b));
+         (entry.values > 0 || entry.largest > 0) && (entry.largest > thresholds::kRoundedConstantDifference || is_never_rounded(entry, b));
 }
 
 /// Whether the two nodes of an entry's name read constants of other numbers, whatever these are called. Else an entry about an operand
@@ -101,13 +101,13 @@ std::string unreached(const UnexplainedCheck& check, const Entries& entries) {
 bool exceeds_rounding(const UnexplainedCheck& check, const Entries& entries, DataType grain) {
   const Unexplained& entry = entries[check.entry];
   return check.outcome == Outcome::same && check.effect != Effect::expected && entry.kind == Unexplained::Kind::tensor &&
-         entry.values > 0 && entry.beyond_half > rules::kGainInRoundings * unit_roundoff(grain);
+         entry.values > 0 && entry.beyond_half > thresholds::kGainInRoundings * unit_roundoff(grain);
 }
 
 /// Whether a constant differs by more than rounding to the narrow type of either model, and its nodes vouch for it only together with other
 /// products, whose rounding may hide it; or no node shows it, as it is too far upstream of every value that both models have.
 bool is_hidden_by_others(const Unexplained& entry, const UnexplainedCheck* check, DataType narrow) {
-  const bool is_off = is_constant(entry) && entry.values > 0 && entry.beyond_half > rules::kGainInRoundings * unit_roundoff(narrow);
+  const bool is_off = is_constant(entry) && entry.values > 0 && entry.beyond_half > thresholds::kGainInRoundings * unit_roundoff(narrow);
   return is_off && (check == nullptr || (check->outcome == Outcome::same && check->together && check->effect != Effect::expected));
 }
 
@@ -115,7 +115,7 @@ bool is_hidden_by_others(const Unexplained& entry, const UnexplainedCheck* check
 bool is_unreached(const UnexplainedCheck& check, const Entries& entries) {
   const Unexplained& entry = entries[check.entry];
   return check.outcome == Outcome::same && check.effect == Effect::none && !(check.alone && is_constant(entry)) &&
-         entry.largest <= rules::kRoundedConstantDifference;
+         entry.largest <= thresholds::kRoundedConstantDifference;
 }
 
 /// Advice for an effect that no sizes of the samples show.

@@ -9,7 +9,6 @@
 #include "verify/finding.h"
 #include "verify/inputs/inputs.h"
 #include "verify/pair.h"
-#include "verify/rules.h"
 #include "verify/run/bounds.h"
 #include "verify/run/candidate.h"
 #include "verify/run/distance.h"
@@ -17,6 +16,7 @@
 #include "verify/run/reference.h"
 #include "verify/run/reference_output.h"
 #include "verify/run/session.h"
+#include "verify/thresholds.h"
 
 namespace relayout {
 namespace {
@@ -34,7 +34,7 @@ bool has_mostly(const OutputComparison& output, const Reference& reference, cons
 /// Whether rounding alone sets a sample apart, and nearly all of its elements agree, whatever its floor: that is of the elements that
 /// rounding moves farthest, such as those on the edges of a map of probabilities.
 bool agrees_on_the_whole(const Pair& pair, const SampleMetrics& metrics) {
-  return pair.is_rounded && metrics.rms_error <= rules::kWholeAgreement;
+  return pair.is_rounded && metrics.rms_error <= thresholds::kWholeAgreement;
 }
 
 }  // namespace
@@ -79,12 +79,12 @@ VerifyFindings find_wide_floors(Evidence& evidence) {
   const Pair& pair = evidence.pair();
   VerifyFindings out;
   if (pair.options->accept.is_given()) return out;
-  const double most = kFloorFactor * rules::kWidestFloor;
+  const double most = kFloorFactor * thresholds::kWidestFloor;
   for (std::size_t i = 0; i < evidence.outputs().size(); ++i) {
     const OutputComparison& output = evidence.outputs()[i];
     const bool is_measured_narrowly = is_narrow(pair.type_of_floor(output.type));
     const auto is_wide = [&](const SampleMetrics& metrics) {
-      const bool is_open = metrics.floor.max > rules::kWidestFloor && metrics.max_error > most;
+      const bool is_open = metrics.floor.max > thresholds::kWidestFloor && metrics.max_error > most;
       return is_open && !(is_measured_narrowly && agrees_on_the_whole(pair, metrics));
     };
     if (is_measured_narrowly ? !has_mostly(output, evidence.reference(), is_wide) : evidence.nodes().vouch) continue;

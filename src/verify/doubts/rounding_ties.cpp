@@ -27,10 +27,10 @@
 #include "verify/evidence.h"
 #include "verify/finding.h"
 #include "verify/pair.h"
-#include "verify/rules.h"
 #include "verify/run/bounds.h"
 #include "verify/run/distance.h"
 #include "verify/run/session.h"
+#include "verify/thresholds.h"
 
 namespace relayout {
 namespace {
@@ -369,7 +369,7 @@ class TieRuns {
       if (is_at_tie(of_a, i) && is_at_tie(of_b, i) && std::isfinite(x[i])) range = std::max(range, std::fabs(x[i]));
     }
     const DataType type = pair_.type_of_floor(a.tensor.type());
-    const double rounding = (is_narrow(type) ? kFloorFactor : rules::kAloneLeastBounds) * dtype_minimum(type) * range;
+    const double rounding = (is_narrow(type) ? kFloorFactor : thresholds::kAloneLeastBounds) * dtype_minimum(type) * range;
     for (std::size_t i = 0; i < x.size(); ++i) {
       if (std::fabs(x[i] - y[i]) > rounding && is_at_tie(of_a, i) && is_at_tie(of_b, i)) return Apart{x[i], y[i]};
     }

@@ -24,10 +24,10 @@
 #include "verify/inputs/port.h"
 #include "verify/interface.h"
 #include "verify/pair.h"
-#include "verify/rules.h"
 #include "verify/run/bounds.h"
 #include "verify/run/reference.h"
 #include "verify/run/session.h"
+#include "verify/thresholds.h"
 
 namespace relayout {
 namespace {
@@ -95,7 +95,7 @@ std::vector<SizeChoice> all_sizes(const Pair& pair, const Reference& reference) 
   }
   if (out.empty()) return out;
   std::vector<int64_t> others = sizes_by_slices(pair);
-  others.insert(others.end(), std::begin(rules::kOtherSizes), std::end(rules::kOtherSizes));
+  others.insert(others.end(), std::begin(thresholds::kOtherSizes), std::end(thresholds::kOtherSizes));
   for (const auto& [key, places] : open_dims(pair)) {
     for (const int64_t size : others) out.push_back(with_size(out.front().options, key, places, size));
   }
@@ -188,7 +188,7 @@ bool are_near(const Value& one, layout::Shapes& its, const Value& other, layout:
   const DataType coarse = coarser(type_of(one, its), type_of(other, others));
   double largest = 0;
   for (const double number : *mine) largest = std::isfinite(number) ? std::max(largest, std::fabs(number)) : largest;
-  const double most = kHalfTypes.has(coarse) ? rules::kGainInRoundings * unit_roundoff(coarse) * largest : 0;
+  const double most = kHalfTypes.has(coarse) ? thresholds::kGainInRoundings * unit_roundoff(coarse) * largest : 0;
   return std::ranges::equal(*mine, *theirs, [&](double x, double y) { return x == y || std::fabs(x - y) <= most; });
 }
 
@@ -340,9 +340,15 @@ class Decisions {
       const bool is_sample = sizes_[i].text.empty();
       const auto equal = are_equal(value, b_.at(i), *namesake, a_.at(i));
       if (is_sample && !equal.value_or(false)) return std::nullopt;
-      if (!is_sample && equal && !*equal && !(differs_by_rounding(value, *namesake, i) && has_same_dims(i))) return i;
+      if (is_sample || equal.value_or(true)) continue;
+      if (!is_rounded(value, *namesake, i) && !(differs_by_rounding(value, *namesake, i) && has_same_dims(i))) return i;
     }
     return std::nullopt;
+  }
+
+  /// Whether real numbers of B are those of A but for rounding: what follows from them is asked itself.
+  [[nodiscard]] bool is_rounded(const Value& of_b, const Value& of_a, std::size_t sizes) {
+    return are_near(of_b, b_.at(sizes), of_a, a_.at(sizes)) && has_same_dims(sizes);
   }
 
   /// Whether numbers of B and A differ only as rounding in 16 bits takes some of them past a whole number: both are computed from there on

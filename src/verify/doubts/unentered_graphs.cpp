@@ -15,9 +15,9 @@
 #include "verify/evidence.h"
 #include "verify/finding.h"
 #include "verify/pair.h"
-#include "verify/rules.h"
 #include "verify/run/bounds.h"
 #include "verify/run/session.h"
+#include "verify/thresholds.h"
 
 namespace relayout {
 namespace {
@@ -136,8 +136,8 @@ class NestedGraphs {
 bool counts_unentered(const Unexplained& entry, const Pair& pair) {
   if (!is_stored(entry)) return entry.kind != Unexplained::Kind::interface;
   if (entry.values == 0) return false;
-  return pair.grain == DataType::undefined ? entry.largest > rules::kRoundedConstantDifference
-                                           : entry.beyond_half > rules::kGainInRoundings * unit_roundoff(pair.grain);
+  return pair.grain == DataType::undefined ? entry.largest > thresholds::kRoundedConstantDifference
+                                           : entry.beyond_half > thresholds::kGainInRoundings * unit_roundoff(pair.grain);
 }
 
 }  // namespace

@@ -22,13 +22,13 @@
 #include "verify/compare/layers.h"
 #include "verify/pair.h"
 #include "verify/quantized/constant_grids.h"
-#include "verify/rules.h"
 #include "verify/run/bounds.h"
 #include "verify/run/distance.h"
 #include "verify/run/elements.h"
 #include "verify/run/quantizer.h"
 #include "verify/run/reference.h"
 #include "verify/run/session.h"
+#include "verify/thresholds.h"
 
 namespace relayout {
 
@@ -450,7 +450,7 @@ std::vector<QuantizationLoss> measure_quantization(const Pair& pair, const Refer
   folded.name = pair.a.name;
   const Side& a = folded.model ? folded : pair.a;
   QuantizationLosses losses(a.model->graph(), b.model->graph());
-  const std::size_t samples = std::min<std::size_t>(rules::kLayerSamples, reference.samples().size());
+  const std::size_t samples = std::min<std::size_t>(thresholds::kLayerSamples, reference.samples().size());
   for (std::size_t s = 0; s < samples; ++s) losses.add(task_of(pair, a, b, reference, s, "losses"));
   std::vector<QuantizationLoss> out = losses.worst_first();
   if (spelled.model) name_as_written(out, pair.b.model->graph());
@@ -493,9 +493,9 @@ void ChannelLosses::add_result(const Tensor& right, const Tensor& made) {
 }
 
 bool ChannelLosses::is_other(const Sums& sums, double lost, double least_gain) {
-  if (sums.elements < rules::kFewestElements) return false;
-  if (sums.other > rules::kExcessLossEnergy * lost) return true;
-  if (static_cast<double>(sums.elements) < rules::kFewestElementsForGain || !(sums.right > 0)) return false;
+  if (sums.elements < thresholds::kFewestElements) return false;
+  if (sums.other > thresholds::kExcessLossEnergy * lost) return true;
+  if (static_cast<double>(sums.elements) < thresholds::kFewestElementsForGain || !(sums.right > 0)) return false;
   const double gain = sums.product / sums.right - 1;
   return std::fabs(gain) > least_gain && gain * gain * sums.right > lost;
 }
@@ -505,7 +505,7 @@ std::optional<ChannelLosses::Fault> ChannelLosses::worst(double gain) const {
   double expected = 0, right = 0;
   for (const Sums& sums : sums_) expected += sums.expected, right += sums.right;
   // A channel with a small expected loss may lose as much as the average channel: few elements are no estimate of the cost of rounding.
-  const double least = std::max(expected, right * std::pow(10.0, -rules::kFloatLossDecibels / 10)) / static_cast<double>(sums_.size());
+  const double least = std::max(expected, right * std::pow(10.0, -thresholds::kFloatLossDecibels / 10)) / static_cast<double>(sums_.size());
   std::optional<Fault> worst;
   for (std::size_t i = 0; i < sums_.size(); ++i) {
     if (!is_other(sums_[i], std::max(sums_[i].expected, least), gain)) continue;
@@ -520,12 +520,12 @@ constexpr const char* kAnother = "another result than its steps give";
 
 /// Relative amount by which rounding may scale a value as a whole: a constant that is rounded once multiplies all of it.
 double gain_of_rounding(DataType type) {
-  return rules::kGainInRoundings * unit_roundoff(type);
+  return thresholds::kGainInRoundings * unit_roundoff(type);
 }
 
 /// Σ of squares of the part of b − a that is proportional to a: next to none for rounding to nearest, which errs as often up as down.
 double squares_by_gain(const LossSums& sums) {
-  if (static_cast<double>(sums.elements) < rules::kFewestElementsForGain || !(sums.squares_a > 0)) return 0;
+  if (static_cast<double>(sums.elements) < thresholds::kFewestElementsForGain || !(sums.squares_a > 0)) return 0;
   const double gain = sums.product / sums.squares_a - 1;
   return gain * gain * sums.squares_a;
 }
@@ -550,22 +550,22 @@ Judgement judge_channels(const NodeLoss& loss, QuantizationLoss& one) {
 
 Judgement judge(const NodeLoss& loss, bool has_cut_constant, QuantizationLoss& one) {
   if (loss.rounding.elements == 0) return {};
-  if (loss.missing != nullptr && loss.other.squares_error > rules::kExcessLossEnergy * loss.rounding.squares_error) {
+  if (loss.missing != nullptr && loss.other.squares_error > thresholds::kExcessLossEnergy * loss.rounding.squares_error) {
     one.fault = "a's " + quote(loss.missing->name()) + " (" + escape(loss.missing->op_type()) + ") is missing";
     return {Judgement::Verdict::other, loss.other.squares_error / loss.measured.squares_a};
   }
   if (!loss.expected_is_known) return {};
-  one.expected = std::min(signal_to_noise(loss.expected), rules::kFloatLossDecibels);
-  const double by_rounding = std::min(signal_to_noise(loss.rounding), rules::kFloatLossDecibels);
+  one.expected = std::min(signal_to_noise(loss.expected), thresholds::kFloatLossDecibels);
+  const double by_rounding = std::min(signal_to_noise(loss.rounding), thresholds::kFloatLossDecibels);
   const double lost = loss.measured.squares_a * std::pow(10.0, -by_rounding / 10), other = loss.other.squares_error;
   const double by_gain = std::max(lost, loss.measured.squares_a * std::pow(gain_of_rounding(loss.made), 2));
-  if (other > rules::kExcessLossEnergy * lost || squares_by_gain(loss.other) > by_gain) {
+  if (other > thresholds::kExcessLossEnergy * lost || squares_by_gain(loss.other) > by_gain) {
     one.fault = kAnother;
     return {Judgement::Verdict::other, other / loss.measured.squares_a};
   }
   const Judgement by_channel = has_cut_constant ? Judgement{} : judge_channels(loss, one);
   if (by_channel.verdict == Judgement::Verdict::other) return by_channel;
-  if (!(loss.squares_clipped > rules::kExcessLossEnergy * lost)) return {};
+  if (!(loss.squares_clipped > thresholds::kExcessLossEnergy * lost)) return {};
   one.fault = "the ends of its range cut off more than its steps";
   return {Judgement::Verdict::clipped, loss.squares_clipped / loss.measured.squares_a};
 }

@@ -6,9 +6,9 @@
 #include "base/numbers.h"
 #include "relayout/types.h"
 #include "relayout/verify.h"
-#include "verify/rules.h"
 #include "verify/run/distance.h"
 #include "verify/run/reference_output.h"
+#include "verify/thresholds.h"
 
 namespace relayout {
 
@@ -61,13 +61,13 @@ bool is_narrow(DataType type) noexcept {
 double dtype_minimum(DataType type) noexcept {
   switch (precision_type(type)) {
     case DataType::float64:
-      return rules::kLeastBoundF64;
+      return thresholds::kLeastBoundF64;
     case DataType::float32:
-      return rules::kLeastBoundF32;
+      return thresholds::kLeastBoundF32;
     case DataType::float16:
-      return rules::kLeastBoundF16;
+      return thresholds::kLeastBoundF16;
     case DataType::bfloat16:
-      return rules::kLeastBoundBf16;
+      return thresholds::kLeastBoundBf16;
     default:
       return 2 * unit_roundoff(type);
   }
@@ -107,7 +107,7 @@ void widen(Floor& floor, const Floor& other) {
 
 bool is_ill_conditioned(DataType type, const Floor& floor) {
   if (!is_measured(type)) return false;
-  return floor.max > (is_narrow(type) ? rules::kIllConditionedFloorNarrow : rules::kIllConditionedFloor);
+  return floor.max > (is_narrow(type) ? thresholds::kIllConditionedFloorNarrow : thresholds::kIllConditionedFloor);
 }
 
 void judge_numbers(SampleMetrics& metrics, DataType type, const Floor& floor) {
@@ -141,30 +141,30 @@ void judge_numbers(SampleMetrics& metrics, DataType type, const Floor& floor) {
 
 // How many draws a floor needs.
 bool is_healthy(DataType type, const Floor& floor) {
-  return floor.max <= rules::kHealthyFloor * dtype_minimum(type);
+  return floor.max <= thresholds::kHealthyFloor * dtype_minimum(type);
 }
 
 bool needs_full_floor(const SampleMetrics& metrics) {
-  return metrics.outcome == Outcome::different || !(metrics.ratio <= rules::kNearFloors);
+  return metrics.outcome == Outcome::different || !(metrics.ratio <= thresholds::kNearFloors);
 }
 
 bool is_near_bound(const SampleMetrics& metrics, int64_t seen) {
-  const double near = seen < rules::kFirmElements ? rules::kNearBoundOfFew : rules::kNearBound;
+  const double near = seen < thresholds::kFirmElements ? thresholds::kNearBoundOfFew : thresholds::kNearBound;
   return metrics.non_finite.unequal() == 0 && metrics.max_error < near * metrics.bound.max && metrics.rms_error < near * metrics.bound.rms;
 }
 
 int firm_draws(int64_t elements) {
-  const int64_t firm = (rules::kFirmElements + elements - 1) / std::max<int64_t>(elements, 1);
-  return static_cast<int>(std::max<int64_t>(rules::kNoiseDraws + rules::kMoreDraws, std::min(firm, rules::kFirmElements)));
+  const int64_t firm = (thresholds::kFirmElements + elements - 1) / std::max<int64_t>(elements, 1);
+  return static_cast<int>(std::max<int64_t>(thresholds::kNoiseDraws + thresholds::kMoreDraws, std::min(firm, thresholds::kFirmElements)));
 }
 
 int stored_draws(bool quantized) {
-  return rules::kNoiseDraws + (quantized ? rules::kMoreDraws : 0);
+  return thresholds::kNoiseDraws + (quantized ? thresholds::kMoreDraws : 0);
 }
 
 // Remarks on bounds that leave the verdict alone.
 bool has_unusual_ratio(const OutputComparison& output) noexcept {
-  return output.ratio > rules::kUnusualRatio;
+  return output.ratio > thresholds::kUnusualRatio;
 }
 
 std::vector<std::string> remarks_on(const OutputComparison& output) {
@@ -179,7 +179,7 @@ std::vector<std::string> remarks_on(const OutputComparison& output) {
   } else if (has_unusual_ratio(output)) {
     out.push_back("within the bound of " + bound + ", but above what correct evaluations usually differ by");
   }
-  if (output.floor > rules::kHighFloor) {
+  if (output.floor > thresholds::kHighFloor) {
     out.push_back("the floor is " + fixed(100 * output.floor, 0) + " % of the range: correct evaluations may differ by this much here");
   }
   return out;

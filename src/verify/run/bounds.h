@@ -17,7 +17,7 @@ namespace relayout {
 [[nodiscard]] DataType type_of_floor(DataType type, DataType grain) noexcept;
 /// Floating-point types of 16 bits and fewer.
 [[nodiscard]] bool is_narrow(DataType type) noexcept;
-/// The least bound of a type, relative to the range of a sample: rules::kLeastBound…
+/// The least bound of a type, relative to the range of a sample: thresholds::kLeastBound…
 [[nodiscard]] double dtype_minimum(DataType type) noexcept;
 
 /// Difference between two correct evaluations of the original.
@@ -27,12 +27,12 @@ using Floor = ErrorLimits;
 /// A distance in the units of ErrorLimits.
 [[nodiscard]] Floor relative(const Distance& apart, const Yardstick& sample);
 void widen(Floor& floor, const Floor& other);
-/// Whether a floor is so large that agreement within it shows little: see rules::kIllConditionedFloor.
+/// Whether a floor is so large that agreement within it shows little: see thresholds::kIllConditionedFloor.
 [[nodiscard]] bool is_ill_conditioned(DataType type, const Floor& floor);
 /// Sets floor, bounds, ratio and outcome (`same` or `different`, with reason) from the errors: both the largest and the RMS error count.
 void judge_numbers(SampleMetrics& metrics, DataType type, const Floor& floor);
 
-namespace rules {
+namespace thresholds {
 
 /// Draws of a full floor, and draws to begin with. A figure within kNearFloors times a healthy floor needs no more than kFirstDraws, as
 /// floors only grow with draws; all others get the rest before they are judged.
@@ -52,7 +52,7 @@ inline constexpr double kNearBoundOfFew = 1000;
 /// repeatable.
 inline constexpr double kHealthyFloor = 50;
 
-}  // namespace rules
+}  // namespace thresholds
 
 /// Whether a floor is that of a healthy network. Others get a full floor before any figure is compared with them, unless the files alone
 /// prove the pair.
@@ -63,7 +63,7 @@ inline constexpr double kHealthyFloor = 50;
 
 /// Whether a figure is so little above its bound that more draws may still show that the difference is rounding. `seen`: the number of
 /// elements in all draws together; with few, the floor may be far too low.
-[[nodiscard]] bool is_near_bound(const SampleMetrics& metrics, int64_t seen = rules::kFirmElements);
+[[nodiscard]] bool is_near_bound(const SampleMetrics& metrics, int64_t seen = thresholds::kFirmElements);
 
 /// Draws of a firm floor, for figures near their bound: more than of a full floor, and as many as an output of `elements` elements needs.
 [[nodiscard]] int firm_draws(int64_t elements);

@@ -15,13 +15,13 @@
 #include "verify/inputs/port.h"
 #include "verify/interface.h"
 #include "verify/pair.h"
-#include "verify/rules.h"
 #include "verify/run/bounds.h"
 #include "verify/run/distance.h"
 #include "verify/run/floors.h"
 #include "verify/run/reference.h"
 #include "verify/run/session.h"
 #include "verify/run/ties.h"
+#include "verify/thresholds.h"
 
 namespace relayout {
 
@@ -188,7 +188,7 @@ class Settlement {
     if (!decider) return;
     for (const auto& [s, stored] : flipped) {
       const auto inputs = [this, sample = s] { return reference_.inputs_of(sample); };
-      const auto operands = decider_operands(pair_, *decider, inputs, rules::kNoiseDraws);
+      const auto operands = decider_operands(pair_, *decider, inputs, thresholds::kNoiseDraws);
       const Tensor candidate = candidate_.flipped().read(stored);
       const TieVerdict verdict = explain_ties(*decider, operands, reference_.outputs().value(output, s).tensor, candidate);
       SampleMetrics& metrics = candidate_.outputs()[output].figures[s];

@@ -17,7 +17,6 @@
 #include "relayout/types.h"
 #include "relayout/verify.h"
 #include "verify/pair.h"
-#include "verify/rules.h"
 #include "verify/run/bounds.h"
 #include "verify/run/distance.h"
 #include "verify/run/elements.h"
@@ -25,6 +24,7 @@
 #include "verify/run/quantizer.h"
 #include "verify/run/reference.h"
 #include "verify/run/session.h"
+#include "verify/thresholds.h"
 
 namespace relayout {
 
@@ -40,17 +40,17 @@ void Floors::measure() {
     for (std::size_t s = first; s < last; ++s) floors_[i].push_back(least_floor(type, reference_->outputs().yardstick(i, s)));
   }
   joined_.resize(last, false);
-  draws_ = std::max(draws_, rules::kFirstDraws);
+  draws_ = std::max(draws_, thresholds::kFirstDraws);
   draw(first, 0, draws_);
   seconds_ += watch.seconds();
   if (!pair_->proved && !are_healthy()) (void)complete();
 }
 
 bool Floors::complete() {
-  if (draws_ >= rules::kNoiseDraws) return false;
+  if (draws_ >= thresholds::kNoiseDraws) return false;
   const Stopwatch watch;
-  draw(0, draws_, rules::kNoiseDraws - draws_);
-  draws_ = rules::kNoiseDraws;
+  draw(0, draws_, thresholds::kNoiseDraws - draws_);
+  draws_ = thresholds::kNoiseDraws;
   seconds_ += watch.seconds();
   return true;
 }
@@ -81,7 +81,7 @@ void Floors::join_reference(std::size_t first, std::size_t last) {
   const Stopwatch watch;
   std::vector<std::size_t> wanted;
   for (std::size_t s = first; s < last; ++s) {
-    if (!joined_[s] && reference_->samples()[s].macs <= rules::kReferenceMacs) wanted.push_back(s);
+    if (!joined_[s] && reference_->samples()[s].macs <= thresholds::kReferenceMacs) wanted.push_back(s);
   }
   if (wanted.empty()) return;
   pair_->steps->expect(static_cast<int64_t>(wanted.size()));
@@ -108,8 +108,8 @@ void Floors::widen_by(Session& session, const Inputs& inputs, std::size_t sample
 }
 
 void Floors::suspect(std::size_t output, std::size_t sample, const Floor& apart) {
-  const double least = rules::kReferenceLeastBounds * dtype_minimum(reference_->outputs().summary(output).type());
-  if (apart.max <= std::max(rules::kReferenceFloors * floors_[output][sample].max, least)) return;
+  const double least = thresholds::kReferenceLeastBounds * dtype_minimum(reference_->outputs().summary(output).type());
+  if (apart.max <= std::max(thresholds::kReferenceFloors * floors_[output][sample].max, least)) return;
   if (suspicions_.empty() || suspicions_.back().sample != sample) suspicions_.push_back({output, sample, apart.max});
 }
 
@@ -140,7 +140,7 @@ int Floors::well_conditioned() const {
 void add_milder_samples(const Pair& pair, Reference& reference, Floors& floors, VerifyResult& result) {
   if (pair.proved || !reference.inputs().can_be_milder()) return;
   const int wanted = static_cast<int>(reference.samples().size());
-  for (const double deviation : rules::kMildDeviations) {
+  for (const double deviation : thresholds::kMildDeviations) {
     const int before = floors.well_conditioned();
     if (before >= wanted) return;
     // One sample shows whether more of this kind would help.
@@ -243,7 +243,7 @@ void widen_by_moved(std::vector<Floor>& floors, const Pair& pair, const Side& si
   const std::unordered_set<const Value*> last = last_of(side.model->graph());
   const WeightNoise noise(side.model->graph());
   Outputs exact;
-  for (int draw = -1; draw < rules::kNoiseDraws; ++draw) {
+  for (int draw = -1; draw < thresholds::kNoiseDraws; ++draw) {
     ExecuteOptions options = pair.execute_options(Mode::as_written);
     if (draw >= 0) {
       const uint64_t seed = options.seed;

@@ -30,7 +30,7 @@ class Floors {
   void measure();
   /// Makes the draws of a full floor that measure() left out. Returns whether there were any.
   bool complete();
-  /// Makes more draws for all samples: rules::kMoreDraws in any case, and as many as an output of this size needs for a firm floor.
+  /// Makes more draws for all samples: thresholds::kMoreDraws in any case, and as many as an output of this size needs for a firm floor.
   void firm_up(int64_t fewest_elements);
   /// Widens the floors of the samples [first, last) by the distance of the double-precision reference, where that is affordable.
   void join_reference(std::size_t first, std::size_t last);

@@ -26,11 +26,11 @@
 #include "verify/inputs/inputs.h"
 #include "verify/inputs/port.h"
 #include "verify/pair.h"
-#include "verify/rules.h"
 #include "verify/run/bounds.h"
 #include "verify/run/distance.h"
 #include "verify/run/reference_output.h"
 #include "verify/run/session.h"
+#include "verify/thresholds.h"
 
 namespace relayout {
 
@@ -51,10 +51,11 @@ bool is_proved_but_for_constants(const Pair& pair, const ProofResult& proof, dou
 /// Number of samples if the proof leaves something open. For constants that nearly agree, the samples whose nodes are compared one by one
 /// suffice: more would repeat the same steps. If constants differ more, the loss over all samples is of interest.
 int samples_for(const Pair& pair, const ProofResult& proof) {
-  if (is_proved_but_for_constants(pair, proof, rules::kRoundedConstantDifference)) return rules::kSamplesOfProved;
+  if (is_proved_but_for_constants(pair, proof, thresholds::kRoundedConstantDifference)) return thresholds::kSamplesOfProved;
   const bool is_f32 = pair.narrow == DataType::undefined && !pair.quantized;
   const bool has_nodes = is_f32 && !pair.options->outputs_only;
-  return has_nodes && is_proved_but_for_constants(pair, proof, rules::kNearConstant) ? rules::kLayerSamples : rules::kSamples;
+  return has_nodes && is_proved_but_for_constants(pair, proof, thresholds::kNearConstant) ? thresholds::kLayerSamples
+                                                                                          : thresholds::kSamples;
 }
 
 }  // namespace
@@ -68,8 +69,9 @@ int planned_samples(const Pair& pair, const InputMaker& inputs, const VerifyResu
   }
   if (wanted > 0) return wanted;
   if (files > 0) return files;
-  const int samples = result.proof ? samples_for(pair, *result.proof) : rules::kSamples;
-  return samples == rules::kSamplesOfProved ? samples : std::max(samples, std::min(inputs.samples_for_words(), rules::kMostSamples));
+  const int samples = result.proof ? samples_for(pair, *result.proof) : thresholds::kSamples;
+  return samples == thresholds::kSamplesOfProved ? samples
+                                                 : std::max(samples, std::min(inputs.samples_for_words(), thresholds::kMostSamples));
 }
 
 std::size_t samples_of_optimized(const Reference& reference) {
@@ -102,7 +104,7 @@ bool may_saturate(const Value& output) {
 /// Number of samples with different sizes.
 int all_samples(const Pair& pair, const InputMaker& inputs) {
   if (inputs.is_always_the_same()) return 1;
-  return pair.options->samples > 0 ? pair.options->samples : rules::kSamples;
+  return pair.options->samples > 0 ? pair.options->samples : thresholds::kSamples;
 }
 
 }  // namespace
@@ -268,7 +270,7 @@ FreeDims::Assignment Reference::try_ways(Session& session, SampleKind& kind, Ses
 std::string Reference::keep_within_reach(Session& session, const FreeDims::Assignment& sizes, SampleKind& kind, Session::Run& run) {
   std::string beyond = reach_.beyond();
   if (samples_.empty() || kind.deviation > 0 || !run.rejected.empty() || beyond.empty() || !inputs_->can_be_milder()) return {};
-  for (const double deviation : rules::kHeldDeviations) {
+  for (const double deviation : thresholds::kHeldDeviations) {
     reach_.reset();
     const SampleKind smaller{kind.number, deviation, kind.decides};
     Inputs made = inputs_->make(sizes, smaller);

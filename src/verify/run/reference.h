@@ -23,7 +23,7 @@ namespace relayout {
 
 class Reference;
 
-namespace rules {
+namespace thresholds {
 
 /// Number of samples if something is unexplained; and if the proof is complete, except perhaps for constants changed by rounding.
 inline constexpr int kSamples = 4, kSamplesOfProved = 1;
@@ -35,7 +35,7 @@ inline constexpr int kLayerSamples = 2;
 /// Constants that differ by no more than this, relatively, nearly agree: fewer samples are run.
 inline constexpr double kNearConstant = 1e-4;
 
-}  // namespace rules
+}  // namespace thresholds
 
 /// Number of samples to begin with: without --samples, all files of a folder, if one is given. Error{usage} for more than these.
 [[nodiscard]] int planned_samples(const Pair& pair, const InputMaker& inputs, const VerifyResult& result);

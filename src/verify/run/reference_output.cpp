@@ -14,9 +14,9 @@
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 #include "relayout/verify.h"
-#include "verify/rules.h"
 #include "verify/run/distance.h"
 #include "verify/run/elements.h"
+#include "verify/thresholds.h"
 
 namespace relayout {
 
@@ -183,7 +183,7 @@ void ReferenceOutput::add(const Datum& datum) {
   yardstick_.add(datum);
   const double share = saturated_share(datum);
   least_saturated_share_ = std::min(least_saturated_share_, share);
-  saturated_ += share > rules::kSaturatedShare ? 1 : 0;
+  saturated_ += share > thresholds::kSaturatedShare ? 1 : 0;
 
   const std::vector<uint64_t> slices = slice_hashes(datum);
   if (first_slices_.empty()) {

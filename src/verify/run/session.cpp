@@ -9,7 +9,7 @@
 #include "relayout/execute.h"
 #include "relayout/graph.h"
 #include "relayout/verify.h"
-#include "verify/rules.h"
+#include "verify/thresholds.h"
 
 #ifdef __GLIBC__
 #include <malloc.h>
@@ -111,20 +111,20 @@ void Steps::plan(const VerifyOptions& options) {
   if (runs == 0 || !(seconds > 0)) return;
   // The nearest power of two: a clock that differs by some percent between two comparisons then seldom changes the plan.
   constexpr double kMost = 1 << 30;
-  const double wanted = options.budget.value_or(rules::kBudgetSeconds) * static_cast<double>(runs) / seconds;
+  const double wanted = options.budget.value_or(thresholds::kBudgetSeconds) * static_cast<double>(runs) / seconds;
   const auto affordable = static_cast<int64_t>(std::exp2(std::round(std::log2(std::clamp(wanted, 1.0, kMost)))));
-  allowed_ = options.budget ? affordable : std::max<int64_t>(affordable, 2 * rules::kBudgetRuns);
+  allowed_ = options.budget ? affordable : std::max<int64_t>(affordable, 2 * thresholds::kBudgetRuns);
 }
 
 bool Steps::affords(std::string_view what, int64_t watched_runs) {
-  if (spent_ + rules::kPlainRunsPerWatchedRun * watched_runs <= allowed_) return true;
+  if (spent_ + thresholds::kPlainRunsPerWatchedRun * watched_runs <= allowed_) return true;
   if (std::ranges::find(left_out_, what) == left_out_.end()) left_out_.emplace_back(what);
   return false;
 }
 
 OpenSession Steps::counting(OpenSession open, const Side& a) {
   return [this, open = std::move(open), &a](const Side& side, ExecuteOptions options) {
-    const int64_t cost = options.is_watched() ? rules::kPlainRunsPerWatchedRun : 1;
+    const int64_t cost = options.is_watched() ? thresholds::kPlainRunsPerWatchedRun : 1;
     auto session = open(side, std::move(options));
     session->call_before_runs([this, cost, is_a = &side == &a] {
       ++(is_a ? stages_[current_].runs_a : stages_[current_].runs_b);

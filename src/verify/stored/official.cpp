@@ -12,12 +12,12 @@
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 #include "relayout/verify.h"
-#include "verify/rules.h"
 #include "verify/run/bounds.h"
 #include "verify/run/distance.h"
 #include "verify/run/elements.h"
 #include "verify/run/quantizer.h"
 #include "verify/run/reference_output.h"
+#include "verify/thresholds.h"
 
 namespace relayout {
 
@@ -133,7 +133,7 @@ void compare_tensor(const Tensor& result, const Tensor& reference, const Toleran
 
 /// The error/range that passes whatever the tolerance is. 8-bit floats come from casts, which are exact.
 double least_bound(DataType type) {
-  if (type == DataType::float32 || type == DataType::complex64) return rules::kStoredLeastBound;
+  if (type == DataType::float32 || type == DataType::complex64) return thresholds::kStoredLeastBound;
   return traits(type).bits < 16 ? 0 : dtype_minimum(type);
 }
 

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace relayout::rules {
+namespace relayout::thresholds {
 
 // Every threshold of the verdict, with its unit and its source; kFloorFactor is in relayout/verify.h, as reports state it. "Measured"
 // means: over right and wrong pairs of files (`cmake/dev bench pairs`), in f32 unless another type is named.
@@ -86,9 +86,9 @@ inline constexpr double kLeastBeyondPadding = 256, kLeastBeyondPaddingNarrow = 1
 /// One in this many numbers near one is 0, where Greater and GreaterOrEqual differ, and Sign and a comparison.
 inline constexpr uint64_t kNumbersPerZero = 16;
 
-/// Sizes of free dims, besides those of the samples, at which a Slice or a condition may decide differently: 1, and sizes that networks can
-/// halve five times, up to the longest published sequences.
-inline constexpr int64_t kOtherSizes[] = {1, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 65536, 1 << 20};
+/// Sizes of free dims, besides those of the samples, at which a Slice or a condition may decide differently: 1, sizes that networks can
+/// halve five times, up to the longest published sequences, and the least integers that bf16 and f16 do not hold.
+inline constexpr int64_t kOtherSizes[] = {1, 32, 64, 128, 256, 257, 512, 1024, 2048, 2049, 4096, 8192, 65536, 1 << 20};
 
 /// An output with a larger share of elements at its smallest and largest value shows nothing of the nodes upstream.
 inline constexpr double kSaturatedShare = 0.99;
@@ -102,4 +102,4 @@ inline constexpr double kExcessLossEnergy = 8;
 /// A loss better than this, in dB, is float32's own rounding, not that of grids.
 inline constexpr double kFloatLossDecibels = 100;
 
-}  // namespace relayout::rules
+}  // namespace relayout::thresholds
