@@ -248,7 +248,7 @@ struct Doubt {
   std::string text;      ///< one line
   bool allowed = false;  ///< by VerifyOptions::allow: by itself it leaves the exit code 0
 };
-/// The names of all rules that may doubt a pair, in the order of their weight.
+/// The names of all doubts: of reasons why nothing was run or compared, of rules in the order of their weight, of the budget.
 [[nodiscard]] std::vector<std::string_view> doubt_names();
 
 /// One set of inputs.
@@ -285,7 +285,8 @@ struct VerifyResult {
   std::vector<LayerResult> layers;
   /// The nodes of b that quantize where a does not: first nodes that compute a different function, then others by decreasing loss.
   std::vector<QuantizationLoss> losses;
-  /// All doubts, the first of which is the reason where the outcome is `inconclusive`. Pairs that differ are not doubted in all respects.
+  /// All doubts. Where the outcome is `inconclusive`, the reason is the first about the whole that is not allowed, or else an output's.
+  /// Pairs that differ are not doubted in all respects.
   std::vector<Doubt> doubts;
   Outcome outcome = Outcome::same;
   std::string reason;  ///< the reason of an outcome that no single output explains

@@ -153,31 +153,12 @@ Answer source_of(const Value& value, TrainedNames& trained, int64_t budget) {
   return out;
 }
 
-/// The value of a Constant, in every attribute form.
+/// The value of a Constant.
 Answer constant_node(const Node& node, int64_t budget) {
   if (Attributes(node).has_reference()) return Reason::not_constant;
   if (node.constant_data() != nullptr) return constant_of(*node.constant_data());
-  const Model& model = node.graph().model();
-  const Attributes attributes(node);
   for (const onnx::AttributeProto& attribute : node.message().attribute()) {
-    const std::string& name = attribute.name();
-    if (name == "value") {
-      const onnx::TensorProto& tensor = *attributes.tensor(name);
-      if (tensor.data_type() == onnx::TensorProto::STRING) return constant_of(load_tensor(model, tensor));
-      return constant_of(tensor_data(model, tensor));
-    }
-    if (name == "sparse_value") return constant_of(model, attribute.sparse_tensor(), budget);
-    if (name == "value_float") return constant_of(DataType::float32, {}, std::array{attribute.f()}.data(), 1);
-    if (name == "value_int") return constant_of(DataType::int64, {}, std::array{attribute.i()}.data(), 1);
-    if (name == "value_string") return constant_of(DataType::string, {}, &attribute.s(), 1);
-    if (name == "value_floats")
-      return constant_of(DataType::float32, {attribute.floats_size()}, attribute.floats().data(), as_size(attribute.floats_size()));
-    if (name == "value_ints")
-      return constant_of(DataType::int64, {attribute.ints_size()}, attribute.ints().data(), as_size(attribute.ints_size()));
-    if (name == "value_strings") {
-      const std::vector<std::string> strings(attribute.strings().begin(), attribute.strings().end());
-      return constant_of(DataType::string, {attribute.strings_size()}, strings.data(), strings.size());
-    }
+    if (auto constant = given_constant(node.graph().model(), attribute.name(), attribute, budget)) return std::move(*constant);
   }
   return Reason::not_constant;
 }
@@ -189,6 +170,29 @@ std::variant<std::shared_ptr<const Constant>, NotConstant> known(Answer answer) 
 }
 
 }  // namespace
+
+std::optional<Constant> given_constant(const Model& model, std::string_view name, const onnx::AttributeProto& attribute, int64_t budget) {
+  if (name == "value") {
+    if (attribute.t().data_type() == onnx::TensorProto::STRING) return constant_of(load_tensor(model, attribute.t()));
+    return constant_of(tensor_data(model, attribute.t()));
+  }
+  if (name == "sparse_value") {
+    Answer answer = constant_of(model, attribute.sparse_tensor(), budget);
+    return std::holds_alternative<Constant>(answer) ? std::optional(std::get<Constant>(std::move(answer))) : std::nullopt;
+  }
+  if (name == "value_float") return constant_of(DataType::float32, {}, std::array{attribute.f()}.data(), 1);
+  if (name == "value_int") return constant_of(DataType::int64, {}, std::array{attribute.i()}.data(), 1);
+  if (name == "value_string") return constant_of(DataType::string, {}, &attribute.s(), 1);
+  if (name == "value_floats")
+    return constant_of(DataType::float32, {attribute.floats_size()}, attribute.floats().data(), as_size(attribute.floats_size()));
+  if (name == "value_ints")
+    return constant_of(DataType::int64, {attribute.ints_size()}, attribute.ints().data(), as_size(attribute.ints_size()));
+  if (name == "value_strings") {
+    const std::vector<std::string> strings(attribute.strings().begin(), attribute.strings().end());
+    return constant_of(DataType::string, {attribute.strings_size()}, strings.data(), strings.size());
+  }
+  return std::nullopt;
+}
 
 std::optional<Reason> why_never_evaluated(const Node& node) {
   return why_never_evaluated(node, find_kernel(node));

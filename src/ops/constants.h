@@ -83,6 +83,10 @@ struct Constant {
 
 /// Why a node's results are never evaluated, or nothing.
 [[nodiscard]] std::optional<Reason> why_never_evaluated(const Node& node);
+/// The constant that an attribute of a Constant of this name gives: `value`, `value_ints` …; nothing for others, and for a sparse one of
+/// more bytes than `budget`.
+[[nodiscard]] std::optional<Constant> given_constant(const Model& model, std::string_view name, const onnx::AttributeProto& attribute,
+                                                     int64_t budget = kEvaluatedBytes);
 
 /// Why a value is no constant.
 struct NotConstant {

@@ -214,8 +214,27 @@ Constant Side::as_read(Constant constant) const {
   return constant;
 }
 
+namespace {
+
+/// The constant of a node of a function whose attribute the call gives; nothing for other nodes.
+std::optional<Constant> constant_by_call(const Model& model, const Node& node, const Call* call) {
+  if (!node.is("Constant") || call == nullptr || !Attributes(node).has_reference()) return std::nullopt;
+  const AttributeReader reader(node, call);
+  for (const onnx::AttributeProto& attribute : node.message().attribute()) {
+    const onnx::AttributeProto* const given = reader.find(attribute.name());
+    if (given == nullptr || !given->ref_attr_name().empty()) continue;
+    if (auto constant = given_constant(model, attribute.name(), *given)) return constant;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
 std::optional<Constant> Side::constant(Ref ref) {
   if (!ref) return std::nullopt;
+  if (const Node* const node = ref.value->producer()) {
+    if (auto given = constant_by_call(model_, *node, ref.call)) return as_read(std::move(*given));
+  }
   auto answer = constants_.find(*ref.value);
   if (auto* const constant = std::get_if<Constant>(&answer)) return as_read(std::move(*constant));
   if (frozen_.empty()) return std::nullopt;

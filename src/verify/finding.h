@@ -13,18 +13,18 @@ namespace relayout {
 
 /// What a finding does to the verdict, in rising order of weight.
 enum class Severity : uint8_t {
-  agreement,   ///< doubts of the whole do not count: the files are one, or proved and not to be run
+  agreement,   ///< no doubt counts: the files are one, or proved and not to be run
   remark,      ///< leaves it as it is
   acquittal,   ///< takes back the difference of one output in one sample, both of which it names
   doubt,       ///< makes it inconclusive: what was run does not show what the finding is about
-  difference,  ///< makes it different
+  difference,  ///< makes it different; one of the whole may be accepted (--accept), as a loss is judged by outputs
   defect,      ///< of relayout itself: leaves the outcome, and is the exit code
 };
 
 /// What one rule found about a pair. Rules find, decide() decides.
 struct VerifyFinding {
   Severity severity = Severity::doubt;
-  std::string_view name = {};                           ///< of the rule; of a doubt as `--allow` takes it
+  std::string_view name = {};                           ///< of the rule, which look() sets; of a doubt as `--allow` takes it
   std::string text = {};                                ///< one line
   std::string node = {};                                ///< its name, or that of its first result; empty where it is about no single node
   std::string advice = {};                              ///< what to do about it: follows the text where that is the reason of the verdict

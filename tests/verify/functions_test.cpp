@@ -58,6 +58,33 @@ TEST(Functions, OverflowLikeNodes) {
   EXPECT_EQ(verified_calls(kRows, "y = Identity(x)", scaled("1e10")).outcome, Outcome::same);
 }
 
+/// A limit of 1,000 or so, which no sample reaches: given by the call, by the call of a call, or written in the node itself.
+std::string limited(const std::string& form, const std::string& limit) {
+  const std::string head = "<ir_version: 8, opset_import: [\"\" : 17, \"local\" : 1]> model (float[N, 4] x) => (float[N, 4] y) { ",
+                    domain = "<domain: \"local\", opset_import: [\"\" : 17, \"local\" : 1]> ",
+                    inner = domain + "Inner <most> (x) => (y) { k = Constant<value_float : float = @most>()\n y = Min(x, k) }\n";
+  if (form == "node") return head + "k = Constant<value_float = " + limit + ">()\n y = Min(x, k) }";
+  if (form == "call") return head + "y = local.Inner<most = " + limit + ">(x) }\n" + inner;
+  return head + "y = local.Outer<most = " + limit + ">(x) }\n" + domain +
+         "Outer <most> (x) => (y) { y = local.Inner<most : float = @most>(x) }\n" + inner;
+}
+
+TEST(Functions, ConstantsThatCallsGiveAreCompared) {
+  for (const std::string a : {"call", "nested", "node"}) {
+    for (const std::string b : {"call", "nested", "node"}) {
+      const Folder folder;
+      const auto verified_limits = [&](const std::string& of_a, const std::string& of_b) {
+        VerifyOptions options;
+        options.threads = 1;
+        return verify(folder.write("a.onnxtxt", limited(a, of_a)), folder.write("b.onnxtxt", limited(b, of_b)), options);
+      };
+      EXPECT_NE(verified_limits("1000.0", "2000.0").outcome, Outcome::same) << a << " and " << b;
+      const VerifyResult same = verified_limits("1000.0", "1000.0");
+      EXPECT_EQ(same.outcome, Outcome::same) << a << " and " << b << ": " << summary(same);
+    }
+  }
+}
+
 TEST(Functions, ComputeInSixteenBitsWhereMeant) {
   const std::string narrow = "n = Cast<to = 10>(x)\n t = Tanh(n)\n y = Cast<to = 1>(t)";
   EXPECT_EQ(verified_calls(kRows, "y = Tanh(x)", narrow).outcome, Outcome::different);
