@@ -110,16 +110,17 @@ struct Reorder {
   TensorDesc source, destination;
 };
 
-/// LayerNormalization over the last dim, scale and shift of that length.
+/// LayerNormalization over the last dim, scale and shift of that length. Mean and variance, where they are wanted, have one number per
+/// line.
 struct Normalization {
   TensorDesc source, destination;
   float epsilon = 0;
-  bool has_scale = false, has_shift = false;
+  bool has_scale = false, has_shift = false, gives_statistics = false;
 };
 
 using PrimitiveSpec = std::variant<Convolution, Matmul, Softmax, Reorder, Normalization>;
 
-enum class Argument : uint8_t { source, weights, bias, destination, operand, scale, shift, scratchpad };
+enum class Argument : uint8_t { source, weights, bias, destination, operand, scale, shift, mean, variance, scratchpad };
 
 /// The form in which a primitive needs its constant weights.
 class WeightsFormat {

@@ -22,14 +22,41 @@ bool is_line(const Lowering& lowering, ValueId value, int64_t length) {
   return info.type == DataType::float32 && info.dims == Dims{length};
 }
 
+/// The places of mean and variance of each line, where a node gives statistics of them; nothing where these are not f32.
+std::optional<std::vector<Place>> statistics_of(Lowering& lowering, const ProgramNode& node) {
+  std::vector<Place> out;
+  for (const std::size_t i : {1UL, 2UL}) {
+    if (node.output(i) == ValueId::none) continue;
+    if (lowering.info(node.output(i)).type != DataType::float32) return std::nullopt;
+    out.resize(2);
+  }
+  Dims dims = lowering.info(node.inputs[0]).dims;
+  dims.back() = 1;
+  for (Place& one : out) one = lowering.steps.new_place(ordered(DataType::float32, dims, Order::contiguous));
+  return out;
+}
+
+/// Gives mean and 1 / √(variance + ε).
+void define_statistics(Lowering& lowering, const ProgramNode& node, const std::vector<Place>& statistics, float epsilon) {
+  if (node.output(1) != ValueId::none) lowering.places.define(node.output(1), statistics[0]);
+  if (node.output(2) == ValueId::none) return;
+  std::vector<Stage> stages(3);
+  stages[0].function = Function::linear;
+  stages[0].alpha = 1;
+  stages[0].beta = epsilon;
+  stages[1].function = Function::sqrt;
+  stages[2].function = Function::reciprocal;
+  emit_stages(lowering, statistics[1], statistics[1], stages);
+  lowering.places.define(node.output(2), statistics[1]);
+}
+
 }  // namespace
 
-/// Only over the last dim, without statistics as outputs.
+/// Only over the last dim.
 bool lower_layer_normalization(Lowering& lowering, const Group& group) {
   const ProgramNode& node = group.anchor();
   const DatumInfo& x = lowering.info(node.inputs[0]);
   if (x.type != DataType::float32 || x.dims.size() < 2 || x.dims.size() > 5 || element_count(x.dims) == 0) return false;
-  if (node.output(1) != ValueId::none || node.output(2) != ValueId::none) return false;
   const auto rank = static_cast<int64_t>(x.dims.size());
   const int64_t axis = node.call.attributes.integer("axis", -1);
   if (axis != -1 && axis != rank - 1) return false;
@@ -42,18 +69,26 @@ bool lower_layer_normalization(Lowering& lowering, const Group& group) {
   const Place source = lowering.places.dense(node.inputs[0], Order::contiguous);
   const int threads = lowering.steps.use_threads(static_cast<double>(element_count(x.dims)) / step_rates::kExponentialsPerNanosecond);
   const float epsilon = node.call.attributes.real("epsilon", 1e-5F);
-  MadePrimitive made = lowering.library().make(Normalization{source.desc, source.desc, epsilon, true, shift != ValueId::none});
+  const auto statistics = statistics_of(lowering, node);
+  if (!statistics) return false;
+  MadePrimitive made =
+      lowering.library().make(Normalization{source.desc, source.desc, epsilon, true, shift != ValueId::none, !statistics->empty()});
   if (!made.primitive) return false;
   const Place destination = lowering.steps.new_place(source.desc);
   std::vector<Place> places{source, lowering.places.dense(scale, Order::contiguous)};
   std::vector<std::pair<Argument, int>> roles{{Argument::source, 0}, {Argument::scale, 0}};
-  if (shift != ValueId::none) {
-    places.push_back(lowering.places.dense(shift, Order::contiguous));
-    roles.emplace_back(Argument::shift, 0);
+  const auto give = [&](const Place& place, Argument role) {
+    places.push_back(place);
+    roles.emplace_back(role, 0);
+  };
+  if (shift != ValueId::none) give(lowering.places.dense(shift, Order::contiguous), Argument::shift);
+  if (!statistics->empty()) {
+    give(statistics->front(), Argument::mean);
+    give(statistics->back(), Argument::variance);
   }
-  places.push_back(destination);
-  roles.emplace_back(Argument::destination, 0);
+  give(destination, Argument::destination);
   lowering.steps.emit(make_primitive_kernel(std::move(made.primitive), std::move(roles)), places, threads);
+  if (!statistics->empty()) define_statistics(lowering, node, *statistics, epsilon);
   if (is_ordered(result, Order::contiguous)) {
     lowering.places.define(node.outputs[0], destination);
     return true;

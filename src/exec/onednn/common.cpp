@@ -219,6 +219,12 @@ void CompiledPrimitive::bind(Argument argument, int index, void* data) {
     case Argument::shift:
       id = DNNL_ARG_SHIFT;
       break;
+    case Argument::mean:
+      id = DNNL_ARG_MEAN;
+      break;
+    case Argument::variance:
+      id = DNNL_ARG_VARIANCE;
+      break;
     case Argument::scratchpad:
       id = DNNL_ARG_SCRATCHPAD;
       break;

@@ -243,13 +243,18 @@ MadePrimitive make(const Normalization& spec) {
   auto flags = dnnl::normalization_flags::none;
   if (spec.has_scale) flags |= dnnl::normalization_flags::use_scale;
   if (spec.has_shift) flags |= dnnl::normalization_flags::use_shift;
-  dnnl::layer_normalization_forward::primitive_desc pd(runtime().engine, dnnl::prop_kind::forward_inference, source, destination,
-                                                       spec.epsilon, flags, attributes({}), true);
+  const auto kind = spec.gives_statistics ? dnnl::prop_kind::forward_training : dnnl::prop_kind::forward_inference;
+  dnnl::layer_normalization_forward::primitive_desc pd(runtime().engine, kind, source, destination, spec.epsilon, flags, attributes({}),
+                                                       true);
   if (std::string refusal = choose(pd); !refusal.empty()) return {nullptr, std::move(refusal)};
   std::vector<std::pair<int, dnnl::memory::desc>> arguments = {{DNNL_ARG_SRC, source}, {DNNL_ARG_DST, destination}};
   const dnnl::memory::desc parameters = descriptor(Dims{spec.source.dims.back()}, Dims{1});
   if (spec.has_scale) arguments.emplace_back(DNNL_ARG_SCALE, parameters);
   if (spec.has_shift) arguments.emplace_back(DNNL_ARG_SHIFT, parameters);
+  if (spec.gives_statistics) {
+    arguments.emplace_back(DNNL_ARG_MEAN, pd.mean_desc());
+    arguments.emplace_back(DNNL_ARG_VARIANCE, pd.variance_desc());
+  }
   return {std::make_unique<CompiledPrimitive>(pd, std::move(arguments)), {}};
 }
 
