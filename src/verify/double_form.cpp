@@ -54,6 +54,11 @@ void widen_attribute(Node& node, onnx::AttributeProto& attribute) {
   *attribute.mutable_t() = tensor;
 }
 
+/// Statistics are f32 whatever the data are, unless an attribute says otherwise.
+void widen_statistics(Node& node) {
+  if (node.is("LayerNormalization") && node.outputs().size() > 1) set_integer(node.graph().edit(node), "stash_type", kDouble);
+}
+
 /// Operands that are f32 whatever the data are.
 void keep_scales(Node& node) {
   if (!node.is("Resize") && !node.is("Upsample")) return;
@@ -96,6 +101,7 @@ void compute_in_double(Model& model) {
       if (has_numbers) {
         for (auto& attribute : *graph.edit(*node).mutable_attribute()) widen_attribute(*node, attribute);
       }
+      widen_statistics(*node);
       keep_scales(*node);
     }
     widen_declarations(graph);
