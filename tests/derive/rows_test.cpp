@@ -166,6 +166,37 @@ TEST(DerivePerSample, GradientsAreThoseOfEachSampleAlone) {
       {"q", "k", "s", "b"});
 }
 
+/// The same numbers in double.
+Datum widened(const Datum& narrow) {
+  const Tensor all = contiguous(narrow.tensor);
+  Tensor out(DataType::float64, all.dims());
+  std::copy_n(all.data<float>(), all.element_count(), out.data<double>());
+  return Datum(std::move(out));
+}
+
+/// In f32 derivatives read the statistics that a LayerNormalization gives; in double, where these would be f32, they compute their own.
+TEST(DeriveStatistics, OfF32AreThoseThatTheNodeGives) {
+  const auto net = [](const std::string& type) {
+    return RowCase{type,
+                   "g (" + type + "[N, 3, 4] x, " + type + "[4, 4] w, " + type + "[4] s, " + type + "[4] b) => (" + type +
+                       "[N] l) { a = MatMul (x, w) n = LayerNormalization (a, s, b) t = Tanh (n) m = Constant <value_ints = [1, 2]> () "
+                       "l = ReduceSumSquare <keepdims = 0> (t, m) }"};
+  };
+  using Asked = Derived::Asked;
+  for (const Asked& asked : {Asked{Derivative::jacobian, {"x", "w"}}, Asked{Derivative::hessian, {"x"}, {"l"}},
+                             Asked{Derivative::per_sample_gradients, {"w", "s", "b"}, {"l"}}}) {
+    Derived narrow(net("float"), asked), wide(net("double"), asked);
+    Data inputs;
+    for (const auto& [name, datum] : narrow.inputs()) inputs[name] = widened(datum);
+    const std::vector<Datum> made = narrow.derived({}), expected = wide.derived_at({}, inputs);
+    ASSERT_EQ(made.size(), expected.size());
+    for (std::size_t i = 0; i < made.size(); ++i) {
+      EXPECT_GT(size_of(expected[i]), 0);
+      EXPECT_LE(size_of(moved(widened(made[i]), expected[i], -1)), 1e-5 * (1 + size_of(expected[i])));
+    }
+  }
+}
+
 TEST(DerivePerSample, PoolsInARowTakeElementsOfTheirOwnSample) {
   expect_gradients_of_each(
       {"pools",

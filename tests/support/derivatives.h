@@ -41,10 +41,13 @@ inline Tensor random_tensor(DataType type, const Dims& dims, const std::string& 
   Tensor out(type, dims);
   const RandomStream random(1, key);
   for (int64_t i = 0; i < out.element_count(); ++i) {
+    const double drawn = low + (high - low) * random.uniform(static_cast<uint64_t>(i));
     if (type == DataType::int64) {
       out.data<int64_t>()[i] = 0;
+    } else if (type == DataType::float32) {
+      out.data<float>()[i] = static_cast<float>(drawn);
     } else {
-      out.data<double>()[i] = low + (high - low) * random.uniform(static_cast<uint64_t>(i));
+      out.data<double>()[i] = drawn;
     }
   }
   return out;
