@@ -539,6 +539,42 @@ TEST(Exactness, AffineChains) {
   }
 }
 
+/// Functions whose results several others read, graph outputs among them, and sums along the last dims of what they make.
+TEST(Exactness, GraphsOfFunctions) {
+  using Names = std::vector<std::string>;
+  constexpr const char* kOps[] = {"Add", "Sub", "Mul", "Max", "Relu", "Neg", "Abs"};
+  for (uint64_t seed = 0; seed < 800; ++seed) {
+    Draw draw(seed, "functions");
+    const auto rank = static_cast<std::size_t>(draw.from(2, 4));
+    const Dims whole = distinct(draw, rank, 1, draw.yes() ? 40 : 12);
+    ModelBuilder builder(13);
+    Inputs inputs;
+    Names known;
+    for (const char* const name : {"a", "b", "c"}) {
+      Dims dims = whole;
+      for (std::size_t i = 0; known.size() > 1 && i < rank; ++i) dims[i] = draw.yes() ? 1 : dims[i];
+      builder.input(name, dims);
+      inputs[name] = tensor_of(dims, draw.integers(element_count(dims), 2));
+      known.emplace_back(name);
+    }
+    const auto any = [&](int64_t newest) {
+      return known[static_cast<std::size_t>(draw.from(std::max<int64_t>(std::ssize(known) - newest, 0), std::ssize(known) - 1))];
+    };
+    for (int i = 0; i < 9; ++i) {
+      const std::string name = "t" + std::to_string(i);
+      const int64_t op = draw.from(0, std::ssize(kOps) - 1);
+      // Products of products would leave the whole numbers that f32 has.
+      const std::string first = any(op == 2 ? 99 : 2), other = op == 2 ? std::string(1, "abc"[draw.from(0, 2)]) : any(99);
+      builder.node("Add", {first, "a"}, {name + "w"}).node(kOps[op], op < 4 ? Names{name + "w", other} : Names{name + "w"}, {name});
+      known.push_back(name);
+      if (draw.yes(4)) builder.output(name);
+    }
+    builder.constant("axes", {1}, std::vector<int64_t>{-1});
+    builder.node("ReduceSum", {any(3), "axes"}, {"y"}).node("Identity", {known.back()}, {"z"}).output("y").output("z");
+    ASSERT_NO_FATAL_FAILURE(expect_equal_in_all_modes(builder, inputs, seed));
+  }
+}
+
 /// Bytes of either signedness over their whole range.
 template <class T>
 std::vector<T> bytes(Draw& draw, int64_t count) {

@@ -71,6 +71,29 @@ TEST(NotANumber, SurvivesFunctions) {
   }
 }
 
+/// By the operator's definition: the mean of each line, and 1 / √(variance + ε).
+TEST(Statistics, OfANormalization) {
+  for (const std::vector<std::string>& outputs : {std::vector<std::string>{"y", "mean", "inverse"}, {"y", "", "inverse"}, {"y", "mean"}}) {
+    ModelBuilder builder;
+    builder.input("x", {2, 1, 4}).constant("scale", {4}, std::vector<float>{1, 2, 3, 4});
+    builder.node("LayerNormalization", {"x", "scale"}, outputs).real("epsilon", 0.25F);
+    for (const std::string& name : outputs) {
+      if (!name.empty()) builder.output(name);
+    }
+    const auto model = builder.build();
+    for (const Mode mode : kModes) {
+      const RunResult result = run_in(mode, *model, {{"x", tensor_of({2, 1, 4}, {1, 3, 1, 3, 0, 0, 4, 4})}});
+      // Variances 1 and 4.
+      const std::vector<float> mean{2, 2}, inverse{1 / std::sqrt(1.25F), 1 / std::sqrt(4.25F)};
+      for (std::size_t i = 1; i < result.outputs.size(); ++i) {
+        const bool is_mean = i == 1 && outputs[1] == "mean";
+        EXPECT_EQ(result.outputs[i].dims(), (Dims{2, 1, 1}));
+        expect_same(values_of(result.outputs[i]), is_mean ? mean : inverse, std::string(to_string(mode)));
+      }
+    }
+  }
+}
+
 /// y = 0.5 · gated · (one + erf(x / 2)), node by node as exporters write GELU.
 struct WrittenGelu {
   float one = 1;

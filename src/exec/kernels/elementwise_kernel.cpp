@@ -214,20 +214,29 @@ RELAYOUT_VECTORIZE void apply_affine(const Affine& affine, float* out, const flo
 class StageChain {
  public:
   explicit StageChain(std::vector<ElementwiseStage> stages) : stages_(std::move(stages)) {
-    for (std::size_t i = 0; i < stages_.size(); ++i) affines_.push_back(affine_run(i));
+    for (std::size_t i = 0; i < stages_.size(); ++i) {
+      affines_.push_back(affine_run(i));
+      targets_.push_back(kept_);
+      if (stages_[i].keeps) ++kept_;
+    }
   }
 
+  /// Number of stages whose results are kept.
+  [[nodiscard]] std::size_t kept() const { return kept_; }
   [[nodiscard]] bool has_series() const { return std::ranges::any_of(stages_, is_series); }
 
-  /// Applies the chain to at most kChunk elements; operand(stage) is the operand of a binary stage.
-  template <class OperandOf>
-  void run(float* out, const float* in, int64_t count, const OperandOf& operand) const {
-    for (std::size_t i = 0; i < stages_.size(); in = out) {
+  /// Applies the chain to at most kChunk elements; operand(stage) is the operand of a binary stage. Stages write to target(k) until the
+  /// k-th one that is kept, the others to target(kept()).
+  template <class TargetOf, class OperandOf>
+  void run(const TargetOf& target, const float* in, int64_t count, const OperandOf& operand) const {
+    for (std::size_t i = 0; i < stages_.size();) {
+      float* const out = target(targets_[i]);
       if (affines_[i].stages > 0) {
         const Affine affine = affine_at(i, operand);
         if (affine.is_even()) {
           apply_affine(affine, out, in, count);
           i += affines_[i].stages;
+          in = out;
           continue;
         }
       }
@@ -238,6 +247,7 @@ class StageChain {
       } else {
         apply_function(stage, out, in, count);
       }
+      in = out;
     }
   }
 
@@ -250,14 +260,16 @@ class StageChain {
 
   [[nodiscard]] AffineRun affine_run(std::size_t at) const {
     const auto is = [&](std::size_t i, BinaryFunction function) {
-      return i < stages_.size() && stages_[i].is_binary && stages_[i].binary == function;
+      const bool is_inside = i < stages_.size() && (i == at || !stages_[i - 1].keeps);
+      return is_inside && stages_[i].is_binary && stages_[i].binary == function;
     };
     AffineRun out;
     out.centers = is(at, BinaryFunction::subtract) && !stages_[at].reversed;
     const std::size_t scale = at + (out.centers ? 1 : 0);
     if (!is(scale, BinaryFunction::multiply) || !is(scale + 1, BinaryFunction::add)) return {};
     const std::size_t end = scale + 2;
-    out.rectifies = end < stages_.size() && !stages_[end].is_binary && stages_[end].function == Function::relu && stages_[end].alpha == 0;
+    out.rectifies = end < stages_.size() && !stages_[end - 1].keeps && !stages_[end].is_binary && stages_[end].function == Function::relu &&
+                    stages_[end].alpha == 0;
     out.stages = end - at + (out.rectifies ? 1 : 0);
     return out;
   }
@@ -273,24 +285,41 @@ class StageChain {
   }
 
   std::vector<ElementwiseStage> stages_;
-  std::vector<AffineRun> affines_;  ///< by the stage that the affine begins with
+  std::vector<AffineRun> affines_;    ///< by the stage that the affine begins with
+  std::vector<std::size_t> targets_;  ///< of each stage
+  std::size_t kept_ = 0;
 };
+
+constexpr int64_t kRepeated = 8;
+
+/// Each number `columns` times, and the last one up to kRepeated − 1 times more: without remainders, short runs take a fraction of the
+/// time.
+RELAYOUT_VECTORIZE void repeat_numbers(float* out, const float* in, int64_t stride, int64_t rows, int64_t columns) {
+  for (int64_t row = 0; row < rows; ++row, in += stride, out += columns) {
+    const float number = *in;
+    for (int64_t i = 0; i < columns; i += kRepeated) {
+      RELAYOUT_KEEP_LOOP for (int64_t lane = 0; lane < kRepeated; ++lane) out[i + lane] = number;
+    }
+  }
+}
 
 /// Loops over [outer…][rows][columns], columns innermost; a chunk is several whole rows, or a part of one.
 class ElementwiseKernel : public Kernel {
  public:
-  ElementwiseKernel(const std::vector<TensorDesc>& operands, const TensorDesc& destination, std::vector<ElementwiseStage> stages, Team team)
-      : chain_(std::move(stages)), team_(team), count_(element_count(destination.dims)) {
+  /// `divisor` of sums: dims are [lines, length], and results are added up line by line; 0: they are written.
+  ElementwiseKernel(const std::vector<TensorDesc>& operands, const TensorDesc& destination, std::vector<ElementwiseStage> stages, Team team,
+                    double divisor = 0)
+      : chain_(std::move(stages)), team_(team), sources_(operands.size()), count_(element_count(destination.dims)), divisor_(divisor) {
     std::vector<Dims> strides;
     strides.reserve(operands.size() + 1);
     for (const TensorDesc& operand : operands) strides.push_back(operand.strides);
     strides.push_back(destination.strides);
-    loops_ = simplify(destination.dims, strides, operands.size());
+    loops_ = sums() ? Loops{destination.dims, strides} : simplify(destination.dims, strides, operands.size());
     if (loops_.dims.size() == 1) {
       loops_.dims.insert(loops_.dims.begin(), 1);
       for (Dims& tensor : loops_.strides) tensor.insert(tensor.begin(), tensor.front() * loops_.dims.back());
     }
-    data_.resize(operands.size() + 1, nullptr);
+    data_.resize(sources_ + chain_.kept() + 1, nullptr);
     if (count_ == 0) return;
     columns_ = loops_.dims.back();
     rows_ = loops_.dims[loops_.dims.size() - 2];
@@ -303,7 +332,7 @@ class ElementwiseKernel : public Kernel {
   void run() override {
     if (count_ == 0) return;
     const int64_t outer = outer_count(loops_, loops_.dims.size() - 1);  // rows of all planes
-    if (outer == 1) {
+    if (outer == 1 && !sums()) {
       team_.divide(columns_, 32768, [&](int64_t begin, int64_t end) { run_columns(begin, end); });
     } else {
       team_.divide(outer, 32768 / columns_ + 1, [&](int64_t begin, int64_t end) { run_rows(begin, end); });
@@ -311,9 +340,16 @@ class ElementwiseKernel : public Kernel {
   }
 
  private:
+  using Joined = std::array<float, kChunk + kRepeated>;
   [[nodiscard]] int64_t row_stride(std::size_t operand) const { return loops_.strides[operand][loops_.dims.size() - 2]; }
   [[nodiscard]] int64_t column_stride(std::size_t operand) const { return loops_.strides[operand].back(); }
-  [[nodiscard]] std::size_t destination() const { return data_.size() - 1; }
+  /// The index of the destination among the strides.
+  [[nodiscard]] std::size_t destination() const { return sources_; }
+  [[nodiscard]] bool sums() const { return divisor_ != 0; }
+  /// Where the chain writes: results that are kept are in tensors of their own, at the offset of the final ones.
+  [[nodiscard]] auto target(int64_t offset, float* out) const {
+    return [this, offset, out](std::size_t k) { return k < chain_.kept() ? data_[sources_ + k] + offset : out; };
+  }
 
   [[nodiscard]] bool is_dense(std::size_t operand) const { return column_stride(operand) == 1 && row_stride(operand) == columns_; }
   /// Whether all rows of the operand are the same.
@@ -343,15 +379,15 @@ class ElementwiseKernel : public Kernel {
   void run_columns(int64_t begin, int64_t end) {
     std::array<int64_t, kMostOperands> offsets{};
     for (int64_t column = begin; column < end; column += kChunk) {
-      for (std::size_t i = 0; i < data_.size(); ++i) offsets[i] = column * column_stride(i);
-      run_chunk(offsets.data(), std::min(kChunk, end - column));
+      for (std::size_t i = 0; i <= destination(); ++i) offsets[i] = column * column_stride(i);
+      run_chunk(offsets.data(), std::min(kChunk, end - column), data_.back() + offsets[destination()]);
     }
   }
 
   /// Processes rows [begin, end) of all planes.
   void run_rows(int64_t begin, int64_t end) {
     const std::size_t planes = loops_.dims.size() - 2;
-    std::array<float, kChunk> repeated[kMostElementwiseOperands + 1];
+    Joined repeated[kMostElementwiseOperands + 1];
     for (int64_t plane = begin / rows_; plane * rows_ < end; ++plane) {
       for_each_outer(loops_, planes, plane, plane + 1, [&](std::span<const int64_t> base) {
         const int64_t first = std::max(begin - plane * rows_, int64_t{0});
@@ -367,23 +403,28 @@ class ElementwiseKernel : public Kernel {
 
   void run_single(std::span<const int64_t> base, int64_t first, int64_t last) {
     std::array<int64_t, kMostOperands> offsets{};
+    std::array<float, kChunk> made;
     for (int64_t row = first; row < last; ++row) {
+      double total = 0;
       for (int64_t column = 0; column < columns_; column += kChunk) {
-        for (std::size_t i = 0; i < data_.size(); ++i) offsets[i] = base[i] + row * row_stride(i) + column * column_stride(i);
-        run_chunk(offsets.data(), std::min(kChunk, columns_ - column));
+        for (std::size_t i = 0; i <= destination(); ++i) offsets[i] = base[i] + row * row_stride(i) + column * column_stride(i);
+        const int64_t count = std::min(kChunk, columns_ - column);
+        run_chunk(offsets.data(), count, sums() ? made.data() : data_.back() + offsets[destination()]);
+        if (sums() && columns_ > kChunk) total += sum_of(made.data(), count);
       }
+      if (sums() && columns_ > kChunk) data_.back()[row] = static_cast<float>(total / divisor_);
+      if (sums() && columns_ <= kChunk) sums_of_lines(data_.back() + row, made.data(), 1, columns_, divisor_);
     }
   }
 
-  /// Writes rows [row, row + rows) of an operand without gaps between them.
+  /// Writes rows [row, row + rows) of an operand without gaps between them, and perhaps some elements more.
   void join(std::size_t operand, int64_t base, int64_t row, int64_t rows, float* out) const {
     const float* from = data_[operand] + base + row * row_stride(operand);
     const int64_t step = column_stride(operand);
+    if (step == 0) return repeat_numbers(out, from, row_stride(operand), rows, columns_);
     for (int64_t i = 0; i < rows; ++i, from += row_stride(operand), out += columns_) {
       if (step == 1) {
         std::copy_n(from, columns_, out);
-      } else if (step == 0) {
-        std::fill_n(out, columns_, *from);
       } else {
         for (int64_t column = 0; column < columns_; ++column) out[column] = from[column * step];
       }
@@ -391,37 +432,38 @@ class ElementwiseKernel : public Kernel {
   }
 
   /// Processes several whole rows at once; operands that repeat are copied once per plane, others with gaps for each chunk.
-  void run_joined(std::span<const int64_t> base, int64_t first, int64_t last, std::array<float, kChunk>* joined) {
+  void run_joined(std::span<const int64_t> base, int64_t first, int64_t last, Joined* joined) {
     std::array<const float*, kMostOperands> sources{};
+    std::array<float, kChunk> made;
     for (std::size_t i = 0; i < destination(); ++i) {
       if (repeats(i)) join(i, base[i], 0, std::min(rows_per_chunk_, last - first), joined[i].data());
     }
     for (int64_t row = first; row < last; row += rows_per_chunk_) {
       const int64_t rows = std::min(rows_per_chunk_, last - row), count = rows * columns_;
-      for (std::size_t i = 0; i < data_.size(); ++i) {
+      for (std::size_t i = 0; i < destination(); ++i) {
         sources[i] = is_dense(i) ? data_[i] + base[i] + row * columns_ : is_number(i) ? data_[i] + base[i] : joined[i].data();
         if (!is_dense(i) && !repeats(i) && !is_number(i)) join(i, base[i], row, rows, joined[i].data());
       }
-      float* const out = const_cast<float*>(sources[destination()]);
-      chain_.run(out, sources[0], count,
+      const int64_t offset = base[destination()] + row * columns_;
+      chain_.run(target(offset, sums() ? made.data() : data_.back() + offset), sources[0], count,
                  [&](const ElementwiseStage& stage) { return Operand{sources[stage.operand + 1], is_number(stage.operand + 1) ? 0 : 1}; });
+      if (sums()) sums_of_lines(data_.back() + row, made.data(), rows, columns_, divisor_);
     }
   }
 
-  /// Processes one run of at most kChunk elements at any strides.
-  void run_chunk(const int64_t* offsets, int64_t count) {
+  /// Processes one run of at most kChunk elements at any strides: `last` is where its results go.
+  void run_chunk(const int64_t* offsets, int64_t count, float* last) {
     std::array<float, kChunk> buffer;
     std::array<float, kChunk> gathered[kMostElementwiseOperands];
     const std::size_t out = destination();
-    float* const target = data_[out] + offsets[out];
     const bool direct = column_stride(out) == 1;
-    float* const work = direct ? target : buffer.data();
+    float* const work = direct ? last : buffer.data();
     const float* in = data_[0] + offsets[0];
     if (column_stride(0) != 1) {
       for (int64_t i = 0; i < count; ++i) element_at(buffer, i) = in[i * column_stride(0)];
       in = buffer.data();
     }
-    chain_.run(work, in, count, [&](const ElementwiseStage& stage) {
+    chain_.run(target(offsets[out], work), in, count, [&](const ElementwiseStage& stage) {
       const std::size_t which = stage.operand + 1;
       const float* const operand = data_[which] + offsets[which];
       const int64_t stride = column_stride(which);
@@ -431,7 +473,7 @@ class ElementwiseKernel : public Kernel {
       return Operand{dense, 1};
     });
     if (!direct) {
-      for (int64_t i = 0; i < count; ++i) target[i * column_stride(out)] = element_at(buffer, i);
+      for (int64_t i = 0; i < count; ++i) last[i * column_stride(out)] = element_at(buffer, i);
     }
   }
 
@@ -439,7 +481,9 @@ class ElementwiseKernel : public Kernel {
   StageChain chain_;
   std::vector<float*> data_;
   Team team_;
+  std::size_t sources_;
   int64_t count_ = 0, rows_ = 1, columns_ = 1, rows_per_chunk_ = 1;
+  double divisor_;
 };
 
 /// A function of 16-bit floats, computed chunk by chunk.
@@ -480,6 +524,12 @@ std::unique_ptr<Kernel> make_narrow_elementwise_kernel(DataType type, int64_t co
 std::unique_ptr<Kernel> make_elementwise_kernel(const std::vector<TensorDesc>& operands, const TensorDesc& destination,
                                                 std::vector<ElementwiseStage> stages, Team team) {
   return std::make_unique<ElementwiseKernel>(operands, destination, std::move(stages), team);
+}
+
+std::unique_ptr<Kernel> make_line_sum_kernel(const std::vector<TensorDesc>& operands, const Dims& lines,
+                                             std::vector<ElementwiseStage> stages, double divisor, Team team) {
+  const TensorDesc shape{DataType::float32, lines, contiguous_strides(lines)};
+  return std::make_unique<ElementwiseKernel>(operands, shape, std::move(stages), team, divisor);
 }
 
 }  // namespace relayout::exec

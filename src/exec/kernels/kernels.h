@@ -49,16 +49,23 @@ struct ElementFunction {
 /// One function of a chain.
 struct ElementwiseStage : ElementFunction {
   std::size_t operand = 0;  ///< of a binary: index among the further operands of the kernel
+  bool keeps = false;       ///< the result is written, too
 };
 
 /// Further operands that one chain may have.
 inline constexpr std::size_t kMostElementwiseOperands = 8;
 
-/// destination = stages(source): operand 0 is the source, then the further operands, then the destination. All are f32 and have the
-/// destination's dims, broadcast ones with strides 0; any strides. The destination may be the source's memory when strides agree. NaN and
+/// destination = stages(source): operand 0 is the source, then the further operands, then those that stages keep, then the destination. All
+/// are f32 and have the destination's dims, broadcast ones with strides 0; any strides. Those that are kept have the strides of the
+/// destination, without gaps. The destination may be the source's memory when strides agree. NaN and
 /// infinities follow IEEE 754, unlike in the library's kernels.
 [[nodiscard]] std::unique_ptr<Kernel> make_elementwise_kernel(const std::vector<TensorDesc>& operands, const TensorDesc& destination,
                                                               std::vector<ElementwiseStage> stages, Team team);
+
+/// destination[line] = the sum of stages(source) over the line, divided by `divisor`. `lines`: number and length. Operands as above, of
+/// these dims; the destination is dense.
+[[nodiscard]] std::unique_ptr<Kernel> make_line_sum_kernel(const std::vector<TensorDesc>& operands, const Dims& lines,
+                                                           std::vector<ElementwiseStage> stages, double divisor, Team team);
 
 /// destination = stage(source) of `count` adjacent 16-bit floats, computed in f32.
 [[nodiscard]] std::unique_ptr<Kernel> make_narrow_elementwise_kernel(DataType type, int64_t count, const ElementwiseStage& stage,
@@ -82,9 +89,11 @@ struct PoolWindow : Window {
 [[nodiscard]] std::unique_ptr<Kernel> make_pool_kernel(const TensorDesc& source, const TensorDesc& destination, const PoolWindow& window,
                                                        Team team);
 
-/// Mean or maximum over all dims after the first two: [N, C, …] of either order to dense N·C results. NaN wins a maximum. Other reductions
-/// over trailing dims are expressed as this one over [1, lines, length].
-[[nodiscard]] std::unique_ptr<Kernel> make_spatial_kernel(const TensorDesc& source, bool maximum, Team team);
+enum class Reduction : uint8_t { maximum, mean, sum };
+
+/// A reduction over all dims after the first two: [N, C, …] of either order to dense N·C results. NaN wins a maximum. Other reductions over
+/// trailing dims are expressed as this one over [1, lines, length].
+[[nodiscard]] std::unique_ptr<Kernel> make_spatial_kernel(const TensorDesc& source, Reduction reduction, Team team);
 
 /// LogSoftmax of `lines` lines of `length` f32 each, dense; operand 0 is the source, 1 the destination. The sum and the operations after it
 /// are in double.

@@ -278,8 +278,8 @@ RELAYOUT_VECTORIZE void add_into(double* out, const double* in, int64_t count) {
   for (int64_t i = 0; i < count; ++i) out[i] += in[i];
 }
 
-RELAYOUT_VECTORIZE void means_of(float* out, const double* totals, int64_t terms, int64_t count) {
-  for (int64_t i = 0; i < count; ++i) out[i] = static_cast<float>(totals[i] / static_cast<double>(terms));
+RELAYOUT_VECTORIZE void quotients_of(float* out, const double* totals, double divisor, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) out[i] = static_cast<float>(totals[i] / divisor);
 }
 
 RELAYOUT_VECTORIZE void widen_into(double* out, const float* in, int64_t count) {
@@ -288,9 +288,10 @@ RELAYOUT_VECTORIZE void widen_into(double* out, const float* in, int64_t count) 
 
 class SpatialKernel : public FloatKernel {
  public:
-  SpatialKernel(const TensorDesc& source, bool maximum, Team team)
-      : team_(team), maximum_(maximum), batch_(source.dims[0]), channels_(source.dims[1]) {
+  SpatialKernel(const TensorDesc& source, Reduction reduction, Team team)
+      : team_(team), maximum_(reduction == Reduction::maximum), batch_(source.dims[0]), channels_(source.dims[1]) {
     for (std::size_t i = 2; i < source.dims.size(); ++i) points_ *= source.dims[i];
+    if (reduction == Reduction::mean) divisor_ = static_cast<double>(points_);
     channels_inside_ = source.strides[1] == 1 && points_ > 1 && channels_ > 1;
     slices_ = (channels_ + kSlice - 1) / kSlice;
     const int64_t wanted = std::clamp<int64_t>(points_ * channels_ / kSegmentElements, 1, std::min(kMostSegments, points_ / kSumBlock + 1));
@@ -301,9 +302,12 @@ class SpatialKernel : public FloatKernel {
   void run() override {
     if (!channels_inside_) {
       team_.divide(batch_ * channels_, 65536 / points_ + 1, [&](int64_t begin, int64_t end) {
+        if (!maximum_ && points_ < kLongLine) {
+          return sums_of_lines(destination_ + begin, source_ + begin * points_, end - begin, points_, divisor_);
+        }
         for (int64_t i = begin; i < end; ++i) {
           const float* const from = source_ + i * points_;
-          destination_[i] = maximum_ ? maximum_of(from, points_) : static_cast<float>(sum_of(from, points_) / static_cast<double>(points_));
+          destination_[i] = maximum_ ? maximum_of(from, points_) : static_cast<float>(sum_of(from, points_) / divisor_);
         }
       });
     } else if (maximum_) {
@@ -350,19 +354,20 @@ class SpatialKernel : public FloatKernel {
       for (int64_t point = block + 1; point < std::min(block + kSumBlock, last); ++point) sum_into(sums, in + point * channels_, count);
       widen_into(totals, sums, count);
     }
-    if (segments_ == 1) return means_of(destination_ + image * channels_ + channel, totals, points_, count);
+    if (segments_ == 1) return quotients_of(destination_ + image * channels_ + channel, totals, divisor_, count);
     std::copy_n(totals, count, totals_.data() + segment * channels_ + channel);
   }
 
   void combine_segments(int64_t image) {
     double* const totals = totals_.data() + image * segments_ * channels_;
     for (int64_t segment = 1; segment < segments_; ++segment) add_into(totals, totals + segment * channels_, channels_);
-    means_of(destination_ + image * channels_, totals, points_, channels_);
+    quotients_of(destination_ + image * channels_, totals, divisor_, channels_);
   }
 
   Team team_;
   bool maximum_;
   int64_t batch_, channels_, points_ = 1, slices_ = 1;
+  double divisor_ = 1;
   /// Number of parts of the rows of a channels-last image, by its size alone, so that any number of threads gives the same bits. Most steps
   /// divide such images by rows: here, too, each thread reads the rows that it wrote in the step before.
   int64_t segments_ = 1;
@@ -376,8 +381,8 @@ std::unique_ptr<Kernel> make_pool_kernel(const TensorDesc& source, const TensorD
   return std::make_unique<PoolKernel>(source, destination, window, team);
 }
 
-std::unique_ptr<Kernel> make_spatial_kernel(const TensorDesc& source, bool maximum, Team team) {
-  return std::make_unique<SpatialKernel>(source, maximum, team);
+std::unique_ptr<Kernel> make_spatial_kernel(const TensorDesc& source, Reduction reduction, Team team) {
+  return std::make_unique<SpatialKernel>(source, reduction, team);
 }
 
 }  // namespace relayout::exec

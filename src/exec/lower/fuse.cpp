@@ -53,8 +53,9 @@ class FreeNodes {
       : program_(program), free_(program.nodes().size(), false), makers_(program.values().size(), NodeId::none) {
     for (const NodeId node : nodes) {
       free_[node] = true;
-      const ValueId made = program.nodes()[node].output(0);
-      if (made != ValueId::none) makers_[made] = node;
+      for (const ValueId made : program.nodes()[node].outputs) {
+        if (made != ValueId::none) makers_[made] = node;
+      }
     }
   }
 
@@ -68,16 +69,20 @@ class FreeNodes {
     return has(reader) ? reader : NodeId::none;
   }
 
-  /// The producer of a value with one consumer, if both are free; else none.
+  /// The node of the plan that makes a value; none: it exists before the plan runs.
+  [[nodiscard]] NodeId maker(ValueId value) const { return value == ValueId::none ? NodeId::none : makers_[value]; }
+
+  /// The producer of a value with one consumer, if both are free, and it is the first result; else none.
   [[nodiscard]] NodeId only_maker(ValueId value) const {
-    const NodeId maker = value == ValueId::none ? NodeId::none : makers_[value];
+    const NodeId maker = this->maker(value);
+    if (maker != NodeId::none && program_.nodes()[maker].output(0) != value) return NodeId::none;
     return maker == NodeId::none || !has(maker) || only_reader(value) == NodeId::none ? NodeId::none : maker;
   }
 
  private:
   const Program& program_;
   IdVector<NodeId, bool> free_;
-  IdVector<ValueId, NodeId> makers_;  ///< of first outputs
+  IdVector<ValueId, NodeId> makers_;
 };
 
 class Fuser {
@@ -102,6 +107,7 @@ class Fuser {
       if (!free_.has(node)) continue;
       if (is_elementwise(facts_, node_at(node))) {
         grow({node}, &Fuser::follows_elementwise);
+        take_sum(chains_.back());
       } else if (const NodeId next = truth_after(node, node_at(node).input(0)); next != NodeId::none) {
         grow({node, next}, &Fuser::follows_elementwise);
       }
@@ -109,7 +115,9 @@ class Fuser {
     for (const NodeId node : nodes_) {
       if (free_.has(node)) chains_.push_back({node});
     }
-    std::ranges::sort(chains_, {}, [](const std::vector<NodeId>& chain) { return chain.back(); });
+    // Where others read an inner result, a chain runs as early as its first node; else as late as its last.
+    std::ranges::sort(chains_, {},
+                      [&](const std::vector<NodeId>& chain) { return keeping_.contains(chain.front()) ? chain.front() : chain.back(); });
     std::vector<Group> out;
     for (const std::vector<NodeId>& chain : chains_) {
       const auto special = parts_and_sums_.find(chain.front());
@@ -134,13 +142,54 @@ class Fuser {
     while (true) {
       const ValueId through = node_at(chain.back()).output(0);
       const NodeId next = free_.only_reader(through);
-      if (next != NodeId::none && keeps(next, anchor, through) && (this->*follows)(chain, next, through)) {
+      const bool is_timely = !keeping_.contains(anchor) || (next != NodeId::none && is_early(anchor, chain.back(), next));
+      if (next != NodeId::none && is_timely && keeps(next, anchor, through) && (this->*follows)(chain, next, through)) {
         take(chain, next);
-      } else if (!take_truth(chain, next, through) && !take_gate(chain, through) && !take_gelu(chain, through)) {
-        break;
+        continue;
       }
+      const bool is_function = !keeping_.contains(anchor) && (take_gate(chain, through) || take_gelu(chain, through));
+      if (!is_function && !take_truth(chain, next, through) && !take_kept(chain, through)) break;
     }
     chains_.push_back(std::move(chain));
+  }
+
+  /// Whether a node reads the result of the one before it once, and else what exists before the chain begins with `front`.
+  [[nodiscard]] bool is_early(NodeId front, NodeId before, NodeId node) const {
+    const std::vector<ValueId>& inputs = node_at(node).inputs;
+    if (std::ranges::count(inputs, node_at(before).output(0)) != 1) return false;
+    return std::ranges::all_of(inputs, [&](ValueId input) {
+      const NodeId maker = free_.maker(input);
+      return maker == NodeId::none || maker < front || maker == before;
+    });
+  }
+
+  /// Whether the chain that would begin with `node` can become a part of the one from `front` to `before`, whole.
+  [[nodiscard]] bool continues(NodeId front, NodeId before, NodeId node) const {
+    while (is_early(front, before, node)) {
+      const ValueId made = node_at(node).output(0);
+      const NodeId next = free_.only_reader(made);
+      if (next == NodeId::none || !keeps(next, front, made) || !stages_of(facts_, node_at(next), made)) return true;
+      before = std::exchange(node, next);
+    }
+    return false;
+  }
+
+  /// Takes one of several readers of the last result of a chain of functions, which the chain then writes, too.
+  bool take_kept(std::vector<NodeId>& chain, ValueId through) {
+    const NodeId front = chain.front();
+    const ProgramNode& anchor = node_at(front);
+    if (through == ValueId::none || is_convolution(anchor) || is_concat(anchor) || is_matrix_product(anchor)) return false;
+    for (std::size_t i = 1; i < chain.size(); ++i) {
+      if (!is_early(front, chain[i - 1], chain[i])) return false;
+    }
+    for (const NodeId reader : program_.consumers(through)) {
+      if (!free_.has(reader) || !keeps(reader, front, through) || !continues(front, chain.back(), reader)) continue;
+      if (guide_.made(reader, 0) != guide_.made(chain.back(), 0) || !follows_elementwise(chain, reader, through)) continue;
+      keeping_.insert(front);
+      take(chain, reader);
+      return true;
+    }
+    return false;
   }
 
   void take(std::vector<NodeId>& chain, NodeId node) {
@@ -199,6 +248,15 @@ class Fuser {
     take(chain, node);
     take(chain, next);
     return true;
+  }
+
+  /// Takes the sum or mean of lines that a chain of functions makes.
+  void take_sum(std::vector<NodeId>& chain) {
+    const ValueId through = node_at(chain.back()).output(0);
+    const NodeId next = free_.only_reader(through);
+    if (next == NodeId::none || !sums_lines(facts_, node_at(next), through)) return;
+    const auto is_contiguous = [&](NodeId node) { return !guide_.is_ordered(node).value_or(false); };
+    if (is_contiguous(chain.front()) && is_contiguous(next)) take(chain, next);
   }
 
   /// Takes the nodes of a GELU that is written out, where the library computes it as a post-op of a convolution or a product.
@@ -298,6 +356,7 @@ class Fuser {
   FreeNodes free_;
   std::vector<std::vector<NodeId>> chains_;
   std::size_t chain_operands_ = 0;                    ///< upper limit of the operands of the stages in the growing chain
+  std::unordered_set<NodeId> keeping_;                ///< the first nodes of chains that write inner results
   std::unordered_map<NodeId, Group> parts_and_sums_;  ///< attributes of groups besides their nodes, by anchor
 };
 

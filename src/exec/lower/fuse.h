@@ -35,7 +35,8 @@ struct ConvolutionTerm {
 };
 
 /// Nodes that are lowered together; the first is the anchor. Intermediate results are read within the group alone: by the next node, except
-/// in functions written out in several nodes (x · f(x) reads x twice: gated_stage_of, is_library_gelu) and in sums.
+/// in functions written out in several nodes (x · f(x) reads x twice: gated_stage_of, is_library_gelu) and in sums; but others may read
+/// those of a chain of functions, which then runs where its first node would.
 struct Group {
   std::vector<const ProgramNode*> nodes;
   /// Nodes downstream of a Concat of channels, which this group computes for its own channels, those from `first_channel` on. The output of
@@ -127,6 +128,7 @@ inline constexpr std::size_t kErfGateStages = 5;
 struct Stage : ElementFunction {
   ValueId value = ValueId::none;  ///< the operand, when it is a value
   Tensor constant;                ///< the operand, when it is computed
+  ValueId kept = ValueId::none;   ///< the result, where others read it
   /// The function without its operand.
   [[nodiscard]] const ElementFunction& alone() const { return *this; }
 };
@@ -145,6 +147,13 @@ struct ChannelAffine {
 /// than f32, f64, i32, i64.
 [[nodiscard]] std::optional<std::vector<double>> small_constant(const ValueFacts& facts, ValueId value);
 
+/// Number of dims that a reduction reduces, if those are the last ones and known; else 0.
+[[nodiscard]] std::size_t reduced_last_dims(const ValueFacts& facts, const ProgramNode& node);
+/// Reductions over shorter lines are left to the op table's kernel, which takes several lines side by side.
+inline constexpr int64_t kShortLine = 16;
+/// Whether the node adds up lines of the value `through`, of f32 and not short, or takes their means.
+[[nodiscard]] bool sums_lines(const ValueFacts& facts, const ProgramNode& node, ValueId through);
+
 /// Whether stages_of reads some nodes of this operator.
 [[nodiscard]] bool may_be_stages(std::string_view op_type);
 /// The node as elementwise stages over its input value `through` (f32 to f32), or nothing.
@@ -158,6 +167,9 @@ struct ChannelAffine {
 /// Consecutive nodes of a group as stages over `through`, or nothing.
 [[nodiscard]] std::optional<std::vector<Stage>> stages_of(const ValueFacts& facts, std::span<const ProgramNode* const> nodes,
                                                           ValueId through);
+/// The same for nodes of a program: results that other nodes read are kept.
+[[nodiscard]] std::optional<std::vector<Stage>> kept_stages_of(const Program& program, const ValueFacts& facts,
+                                                               std::span<const ProgramNode* const> nodes, ValueId through);
 /// A sum or difference with one known number as alpha · x + beta: alpha is 1 or −1, so that it is rounded once as well. Nothing for other
 /// stages.
 [[nodiscard]] std::optional<Stage> shift_of(const ValueFacts& facts, const Stage& stage);

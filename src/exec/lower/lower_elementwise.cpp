@@ -9,6 +9,7 @@
 #include "exec/program.h"
 #include "layout/axis_order.h"
 #include "ops/loops/dtypes.h"
+#include "ops/loops/strided.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 
@@ -51,36 +52,60 @@ TensorDesc broadcast(const TensorDesc& operand, const Dims& dims) {
   return out;
 }
 
-void emit_stages(Lowering& lowering, const Place& source, const Place& destination, const std::vector<Stage>& stages) {
-  std::vector<Place> places{source};
-  std::vector<TensorDesc> descs{source.desc};
+namespace {
+
+/// The operands of a chain of functions, the first of which is its source, and what the chain keeps.
+struct ChainOperands {
+  std::vector<Place> places, kept;
+  std::vector<TensorDesc> descs;
   std::vector<ElementwiseStage> chain;
-  double bytes = 2.0 * static_cast<double>(element_count(destination.desc.dims)) * 4;
-  const auto order = layout::order_of_strides(destination.desc.dims, destination.desc.strides);
+};
+
+ChainOperands operands_of(Lowering& lowering, const Place& source, const TensorDesc& made, const std::vector<Stage>& stages) {
+  ChainOperands out{{source}, {}, {source.desc}, {}};
+  const auto order = layout::order_of_strides(made.dims, made.strides);
   for (const Stage& stage : stages) {
-    ElementwiseStage step{stage.alone(), 0};
+    ElementwiseStage step{stage.alone(), 0, stage.kept != ValueId::none};
     if (stage.is_binary) {
-      Place operand;
-      if (stage.value == ValueId::none) {
-        operand = lowering.steps.fixed_place(stage.constant);
-      } else if (lowering.info(stage.value).dims == destination.desc.dims) {
-        operand = lowering.places.of(stage.value);
-        if (order && layout::order_of_strides(operand.desc.dims, operand.desc.strides) != order)
-          operand = lowering.places.dense(stage.value, *order);
-        bytes += static_cast<double>(element_count(destination.desc.dims)) * 4;
-      } else {
-        operand = lowering.places.of(stage.value);
-      }
-      step.operand = descs.size() - 1;
-      descs.push_back(broadcast(operand.desc, destination.desc.dims));
-      places.push_back(operand);
+      Place operand = stage.value == ValueId::none ? lowering.steps.fixed_place(stage.constant) : lowering.places.of(stage.value);
+      const bool is_whole = stage.value != ValueId::none && operand.desc.dims == made.dims;
+      if (is_whole && order && !follows(operand.desc, *order)) operand = lowering.places.dense(stage.value, *order);
+      step.operand = out.places.size() - 1;
+      out.descs.push_back(broadcast(operand.desc, made.dims));
+      out.places.push_back(operand);
     }
-    chain.push_back(step);
+    if (step.keeps) {
+      out.kept.push_back(lowering.steps.new_place(made));
+      lowering.places.define(stage.kept, out.kept.back());
+    }
+    out.chain.push_back(step);
   }
+  return out;
+}
+
+/// Appends the step of a chain with its places.
+void emit_chain(Lowering& lowering, std::unique_ptr<Kernel> kernel, const ChainOperands& operands, const Place& destination, int threads) {
+  std::vector<Place> places = operands.places;
+  places.insert(places.end(), operands.kept.begin(), operands.kept.end());
   places.push_back(destination);
-  const int threads = lowering.steps.use_threads(bytes / step_rates::kStreamedBytesPerNanosecond);
-  lowering.steps.emit(make_elementwise_kernel(descs, destination.desc, std::move(chain), {lowering.settings.library, threads}), places,
-                      threads);
+  lowering.steps.emit(std::move(kernel), places, threads);
+}
+
+int threads_for(Lowering& lowering, const ChainOperands& operands, int64_t count) {
+  double bytes = static_cast<double>(count) * 4;
+  for (const TensorDesc& desc : operands.descs) {
+    if (std::ranges::find(desc.strides, 0) == desc.strides.end()) bytes += static_cast<double>(count) * 4;
+  }
+  return lowering.steps.use_threads(bytes / step_rates::kStreamedBytesPerNanosecond);
+}
+
+}  // namespace
+
+void emit_stages(Lowering& lowering, const Place& source, const Place& destination, const std::vector<Stage>& stages) {
+  ChainOperands operands = operands_of(lowering, source, destination.desc, stages);
+  const int threads = threads_for(lowering, operands, element_count(destination.desc.dims));
+  auto kernel = make_elementwise_kernel(operands.descs, destination.desc, std::move(operands.chain), {lowering.settings.library, threads});
+  emit_chain(lowering, std::move(kernel), operands, destination, threads);
 }
 
 bool are_own(const std::vector<Stage>& stages) {
@@ -114,10 +139,43 @@ bool lower_narrow(Lowering& lowering, const Group& group) {
 
 }  // namespace
 
+namespace {
+
+/// Functions whose results are added up line by line, and not written.
+bool lower_line_sum(Lowering& lowering, const Group& group, ValueId through) {
+  const ProgramNode& node = group.last();
+  const std::span<const ProgramNode* const> functions = std::span(group.nodes).first(group.nodes.size() - 1);
+  const auto stages = kept_stages_of(lowering.program, lowering.facts, functions, through);
+  const Place source = lowering.places.of(through);
+  const TensorDesc result = lowering.result_desc(node, 0, Order::contiguous);
+  if (!stages || !are_own(*stages) || !is_ordered(source.desc, Order::contiguous) || !is_ordered(result, Order::contiguous)) return false;
+  const Dims& dims = source.desc.dims;
+  const Dims lines{element_count(result.dims), element_count(dims) / element_count(result.dims)};
+  // Before anything is emitted: operands that stay as they are have two steps over [lines, length].
+  for (const Stage& stage : *stages) {
+    if (!stage.is_binary || stage.value == ValueId::none) continue;
+    if (!reshape_strides(broadcast(lowering.places.of(stage.value).desc, dims), lines)) return false;
+  }
+  ChainOperands operands = operands_of(lowering, source, ordered(DataType::float32, dims, Order::contiguous), *stages);
+  for (TensorDesc& desc : operands.descs) desc = {desc.type, lines, *reshape_strides(desc, lines)};
+  const double divisor = node.node->op_type() == "ReduceMean" ? static_cast<double>(lines[1]) : 1;
+  const int threads = threads_for(lowering, operands, element_count(dims));
+  const Place destination = lowering.steps.new_place(result);
+  auto kernel = make_line_sum_kernel(operands.descs, lines, std::move(operands.chain), divisor, {lowering.settings.library, threads});
+  emit_chain(lowering, std::move(kernel), operands, destination, threads);
+  lowering.places.define(group.output(), destination);
+  return true;
+}
+
+}  // namespace
+
 bool lower_elementwise(Lowering& lowering, const Group& group) {
   const ValueId anchor_input = through_input(lowering, group);
   if (anchor_input == ValueId::none) return lower_narrow(lowering, group);
-  const auto read = stages_of(lowering.facts, group.nodes, anchor_input);
+  if (group.nodes.size() > 1 && sums_lines(lowering.facts, group.last(), group.last().input(0))) {
+    return lower_line_sum(lowering, group, anchor_input);
+  }
+  const auto read = kept_stages_of(lowering.program, lowering.facts, group.nodes, anchor_input);
   if (!read) return false;
   const std::vector<Stage>& stages = *read;
   std::vector<ValueId> full{anchor_input};

@@ -16,9 +16,6 @@
 namespace relayout::exec {
 namespace {
 
-/// Reductions over shorter lines are left to the op table's kernel, which takes several lines side by side.
-constexpr int64_t kShortLine = 16;
-
 /// Every window must cover an input element: the kernel has no initial value otherwise.
 bool covers_input(const Window& window, const Dims& input, const Dims& output) {
   for (std::size_t i = 0; i < input.size(); ++i) {
@@ -52,6 +49,11 @@ std::optional<Order> order_of(Lowering& lowering, const ProgramNode& node) {
   return order ? std::nullopt : std::optional(Order::contiguous);
 }
 
+Reduction reduction_of(std::string_view op) {
+  const bool is_maximum = op == "GlobalMaxPool" || op == "MaxPool" || op == "ReduceMax";
+  return is_maximum ? Reduction::maximum : op == "ReduceSum" ? Reduction::sum : Reduction::mean;
+}
+
 bool is_image(Lowering& lowering, ValueId value) {
   if (!lowering.is_tensor(value)) return false;
   const DatumInfo& info = lowering.info(value);
@@ -83,36 +85,12 @@ bool lower_pool(Lowering& lowering, const Group& group) {
   return true;
 }
 
-namespace {
-
-/// Number of dims that a reduction reduces, if those are the last ones.
-std::optional<std::size_t> trailing_axes(Lowering& lowering, const ProgramNode& node) {
-  const auto rank = static_cast<int64_t>(lowering.info(node.inputs[0]).dims.size());
-  Dims axes;
-  if (!argument_is_operand(node.node->op_type(), node.call.opset)) {
-    axes = node.call.attributes.integers("axes");
-  } else if (node.input(1) != ValueId::none) {
-    const auto values = small_constant(lowering.facts, node.inputs[1]);
-    if (!values) return std::nullopt;
-    axes.assign(values->begin(), values->end());
-  }
-  for (int64_t& axis : axes) axis = from_front(axis, rank);
-  std::ranges::sort(axes);
-  const auto count = static_cast<int64_t>(axes.size());
-  for (int64_t i = 0; i < count; ++i) {
-    if (element_at(axes, i) != rank - count + i) return std::nullopt;
-  }
-  return axes.empty() ? std::nullopt : std::optional(axes.size());
-}
-
-}  // namespace
-
 bool lower_reduce(Lowering& lowering, const Group& group) {
   const ProgramNode& node = group.anchor();
   const DatumInfo& x = lowering.info(node.inputs[0]);
-  const auto count = trailing_axes(lowering, node);
-  if (!lowering.optimized() || !count || x.type != DataType::float32 || element_count(x.dims) == 0) return false;
-  if (*count == x.dims.size() - 2 && is_image(lowering, node.inputs[0])) return lower_spatial(lowering, group);
+  const std::size_t count = reduced_last_dims(lowering.facts, node);
+  if (!lowering.optimized() || count == 0 || x.type != DataType::float32 || element_count(x.dims) == 0) return false;
+  if (count == x.dims.size() - 2 && is_image(lowering, node.inputs[0])) return lower_spatial(lowering, group);
   const Place source = lowering.places.of(node.inputs[0]);
   const DatumInfo& result = lowering.info(node.outputs[0]);
   const TensorDesc desc = lowering.result_desc(node, 0, Order::contiguous);
@@ -121,7 +99,7 @@ bool lower_reduce(Lowering& lowering, const Group& group) {
   if (length < kShortLine) return false;
   const Place destination = lowering.steps.new_place(desc);
   const int threads = lowering.steps.use_threads(static_cast<double>(lines * length) / step_rates::kSummedPerNanosecond);
-  lowering.steps.emit(make_spatial_kernel(ordered(x.type, {1, lines, length}, Order::contiguous), node.node->op_type() == "ReduceMax",
+  lowering.steps.emit(make_spatial_kernel(ordered(x.type, {1, lines, length}, Order::contiguous), reduction_of(node.node->op_type()),
                                           {lowering.settings.library, threads}),
                       {source, destination}, threads);
   lowering.places.define(node.outputs[0], destination);
@@ -131,15 +109,14 @@ bool lower_reduce(Lowering& lowering, const Group& group) {
 bool lower_spatial(Lowering& lowering, const Group& group) {
   const ProgramNode& node = group.anchor();
   if (!is_image(lowering, node.inputs[0])) return false;
-  const std::string_view op = node.node->op_type();
-  const bool maximum = op == "GlobalMaxPool" || op == "MaxPool" || op == "ReduceMax";
   const auto order = order_of(lowering, node);
   if (!order) return false;
   const Place source = lowering.places.dense(node.inputs[0], *order);
   const DatumInfo& result = lowering.info(node.outputs[0]);
   const Place destination = lowering.steps.new_place(ordered(result.type, result.dims, Order::contiguous));
   const int threads = lowering.steps.use_threads(static_cast<double>(element_count(source.desc.dims)) / step_rates::kSummedPerNanosecond);
-  lowering.steps.emit(make_spatial_kernel(source.desc, maximum, {lowering.settings.library, threads}), {source, destination}, threads);
+  lowering.steps.emit(make_spatial_kernel(source.desc, reduction_of(node.node->op_type()), {lowering.settings.library, threads}),
+                      {source, destination}, threads);
   lowering.places.define(node.outputs[0], destination);
   return true;
 }

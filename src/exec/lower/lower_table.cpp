@@ -36,6 +36,7 @@ constexpr LoweringEntry kEntries[] = {
     {"RNN", lower_recurrent, true},
     {"ReduceMax", lower_reduce},
     {"ReduceMean", lower_reduce},
+    {"ReduceSum", lower_reduce},
     {"Reshape", lower_reshape},
     {"Resize", lower_resize},
     {"SequenceAt", lower_sequence_at},

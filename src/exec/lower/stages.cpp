@@ -254,6 +254,33 @@ std::optional<std::vector<double>> small_constant(const ValueFacts& facts, Value
   return out;
 }
 
+std::size_t reduced_last_dims(const ValueFacts& facts, const ProgramNode& node) {
+  const auto rank = static_cast<int64_t>(facts.info(node.inputs[0]).dims.size());
+  Dims axes;
+  if (!argument_is_operand(node.node->op_type(), node.call.opset)) {
+    axes = node.call.attributes.integers("axes");
+  } else if (node.input(1) != ValueId::none) {
+    const auto values = small_constant(facts, node.inputs[1]);
+    if (!values) return 0;
+    axes.assign(values->begin(), values->end());
+  }
+  for (int64_t& axis : axes) axis = from_front(axis, rank);
+  std::ranges::sort(axes);
+  const auto count = static_cast<int64_t>(axes.size());
+  for (int64_t i = 0; i < count; ++i) {
+    if (element_at(axes, i) != rank - count + i) return 0;
+  }
+  return axes.size();
+}
+
+bool sums_lines(const ValueFacts& facts, const ProgramNode& node, ValueId through) {
+  const std::string& op = node.node->op_type();
+  if ((op != "ReduceMean" && op != "ReduceSum") || node.input(0) != through || node.output(0) == ValueId::none) return false;
+  if (!facts.is_float_tensor(through) || reduced_last_dims(facts, node) == 0) return false;
+  const int64_t lines = element_count(facts.info(node.output(0)).dims);
+  return lines > 0 && element_count(facts.info(through).dims) / lines >= kShortLine;
+}
+
 std::optional<ChannelAffine> channel_affine_of(const ValueFacts& facts, const ProgramNode& node) {
   if (node.node->op_type() != kChannelAffine || node.inputs.size() != 5) return std::nullopt;
   for (std::size_t k = 1; k < node.outputs.size(); ++k) {
@@ -380,6 +407,26 @@ std::optional<std::vector<Stage>> stages_of(const ValueFacts& facts, std::span<c
     through = nodes[i]->output(0);
     if (out.size() >= kErfGateStages) join_erf_gate(facts, out, arguments[out.size() - kErfGateStages]);
     arguments.resize(out.size());
+  }
+  return out;
+}
+
+std::optional<std::vector<Stage>> kept_stages_of(const Program& program, const ValueFacts& facts, std::span<const ProgramNode* const> nodes,
+                                                 ValueId through) {
+  std::vector<Stage> out;
+  std::size_t begin = 0;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    const ValueId made = nodes[i]->output(0);
+    int reads = 0;
+    for (const ProgramNode* const node : nodes) reads += static_cast<int>(std::ranges::count(node->inputs, made));
+    const bool is_last = i + 1 == nodes.size(), is_kept = !is_last && program.readers(made) > reads;
+    if (!is_last && !is_kept) continue;
+    const auto part = stages_of(facts, nodes.subspan(begin, i + 1 - begin), through);
+    if (!part) return std::nullopt;
+    out.insert(out.end(), part->begin(), part->end());
+    if (is_kept) out.back().kept = made;
+    through = made;
+    begin = i + 1;
   }
   return out;
 }
