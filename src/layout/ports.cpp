@@ -122,9 +122,20 @@ Answer fused_convolution(const Query& query) {
   return answer;
 }
 
+/// Its indices have the order of the result, too, in whatever order they number elements.
 Answer max_pool(const Query& query) {
-  if (query.output(1) != nullptr) return "its indices number the contiguous order";
-  return first_to_first(query);
+  if (query.output(1) == nullptr) return first_to_first(query);
+  if (query.attributes().integer("storage_order", 0) != 0) return "no kernel for channels-last gives indices by columns";
+  return share_by_rank(query);
+}
+
+/// One number, repeated, has any order.
+Answer expand(const Query& query) {
+  const LayoutValue* const x = query.input(0);
+  if (!query.is_first_output() || x == nullptr || element_count(x->dims) != 1) return first_to_first(query);
+  Ports out = query.contiguous();
+  out.outputs[0] = query.order();
+  return out;
 }
 
 Answer batch_normalization(const Query& query) {
@@ -273,7 +284,7 @@ constexpr auto kEntries = std::to_array<Entry>({
     {"DequantizeLinear", dequantize},
     {"Dropout", dropout},
     {"DynamicQuantizeLinear", first_to_first},
-    {"Expand", first_to_first},
+    {"Expand", expand},
     {"FusedConv", fused_convolution},
     {"Gather", gather},
     {"GroupNormalization", first_to_first},

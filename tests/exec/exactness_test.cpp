@@ -5,6 +5,7 @@
 
 #include "exec/draw.h"
 #include "exec/model_builder.h"
+#include "relayout/error.h"
 #include "relayout/execute.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
@@ -572,6 +573,53 @@ TEST(Exactness, GraphsOfFunctions) {
     builder.constant("axes", {1}, std::vector<int64_t>{-1});
     builder.node("ReduceSum", {any(3), "axes"}, {"y"}).node("Identity", {known.back()}, {"z"}).output("y").output("z");
     ASSERT_NO_FATAL_FAILURE(expect_equal_in_all_modes(builder, inputs, seed));
+  }
+}
+
+/// Pools behind a convolution that tell the places of their elements, and elements at these places in channels of their own, read and
+/// added.
+TEST(Exactness, PlacesOfPooledElements) {
+  for (uint64_t seed = 0; seed < 300; ++seed) {
+    Draw draw(seed, "places");
+    const int64_t images = draw.from(1, 2), channels = draw.from(1, 3) * draw.from(1, 7), kernel = draw.from(1, 3),
+                  stride = draw.from(1, 2);
+    const int64_t height = draw.from(kernel, 9), width = draw.from(kernel, 9), pad = draw.from(0, kernel - 1);
+    const Dims x{images, channels, height, width};
+    ModelBuilder builder(16);
+    builder.input("x", x).constant("w", {channels, channels, 1, 1}, draw.integers(channels * channels, 1));
+    builder.node("Conv", {"x", "w"}, {"c"}).node("MaxPool", {"c"}, {"y", "at"}).integers("kernel_shape", {kernel, kernel});
+    builder.integers("strides", {stride, stride}).integers("pads", {pad, pad, pad, pad}).output("y");
+    builder.node("Cast", {"at"}, {"at32"}).integer("to", static_cast<int64_t>(DataType::float32)).output("at32");
+    std::vector<int64_t> begins;
+    for (int64_t i = 0; i < images * channels; ++i) begins.push_back(i * height * width);
+    builder.constant("begins", {images, channels, 1}, begins).constant("lines", {3}, std::vector<int64_t>{0, 0, -1});
+    builder.node("Reshape", {"at", "lines"}, {"l"}).node("Sub", {"l", "begins"}, {"places"});
+    builder.node("Reshape", {"c", "lines"}, {"d"}).node("GatherElements", {"d", "places"}, {"g"}).integer("axis", 2).output("g");
+    const Dims lines{images, channels, height * width};
+    const bool repeats = draw.yes();
+    builder.constant("before", lines,
+                     repeats ? std::vector<float>(static_cast<std::size_t>(element_count(lines)), 2) : draw.integers(element_count(lines)));
+    builder.node("ScatterElements", {"before", "places", "g"}, {"s"}).integer("axis", -1).text("reduction", "add").output("s");
+    ASSERT_NO_FATAL_FAILURE(expect_equal_in_all_modes(builder, {{"x", tensor_of(x, draw.integers(element_count(x), 1))}}, seed));
+  }
+}
+
+TEST(Exactness, IndicesOutOfRangeAreRefused) {
+  ModelBuilder builder(16);
+  builder.input("x", {2, 4}).input("i", {2, 1}, DataType::int64).node("GatherElements", {"x", "i"}, {"y"}).integer("axis", 1).output("y");
+  const auto model = builder.build();
+  const Inputs inputs{{"x", tensor_of({2, 4}, {0, 1, 2, 3, 4, 5, 6, 7})}};
+  for (const Mode mode : {Mode::reference, Mode::as_written, Mode::optimized}) {
+    const auto at = [&](int64_t index) {
+      Inputs all = inputs;
+      Tensor indices(DataType::int64, {2, 1});
+      std::ranges::copy(std::vector<int64_t>{0, index}, indices.data<int64_t>());
+      all["i"] = indices;
+      return run_in(mode, *model, all);
+    };
+    EXPECT_EQ(values_of(at(-4).outputs[0]), (std::vector<float>{0, 4})) << to_string(mode);
+    EXPECT_THROW((void)at(4), Error);
+    EXPECT_THROW((void)at(-5), Error);
   }
 }
 

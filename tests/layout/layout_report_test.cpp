@@ -17,7 +17,8 @@ using testing::IsEmpty;
 
 constexpr char kNet[] =
     "g (float[1,3,96,96] x) => (float[1,16,48,48] y) <float[16,3,3,3] W, float[16,1,3,3] V> { a = Conv <pads = [1,1,1,1]> (x, W)  b = Conv "
-    "<pads = [1,1,1,1], group = 16> (a, V)  y, i = MaxPool <kernel_shape = [2,2], strides = [2,2]> (b)  j = Cast <to = 1> (i)  k = Neg (j) "
+    "<pads = [1,1,1,1], group = 16> (a, V)  y, i = MaxPool <kernel_shape = [2,2], strides = [2,2], storage_order = 1> (b)  j = Cast <to = "
+    "1> (i)  k = Neg (j) "
     "}";
 
 TEST(LayoutReport, NamesReordersLossesAndRegions) {

@@ -314,8 +314,11 @@ TEST(LayoutPlan, L89Barriers) {
                    "b = Conv <pads = [1,1,1,1], group = 16> (a, V)  " + node + " }");
   };
   EXPECT_THAT(
-      planned("y, i = MaxPool <kernel_shape = [2,2], strides = [2,2]> (b)", "float[1,16,48,48] y, int64[1,16,48,48] i").barrier("y"),
+      planned("y, i = MaxPool <kernel_shape = [2,2], strides = [2,2], storage_order = 1> (b)", "float[1,16,48,48] y, int64[1,16,48,48] i")
+          .barrier("y"),
       HasSubstr("indices"));
+  EXPECT_THAT(
+      planned("y, i = MaxPool <kernel_shape = [2,2], strides = [2,2]> (b)", "float[1,16,48,48] y, int64[1,16,48,48] i").barrier("y"), "");
   EXPECT_THAT(planned("y = NonZero (b)", "int64[4,N] y").barrier("y"), HasSubstr("contiguous order only"));
 }
 

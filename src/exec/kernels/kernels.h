@@ -67,6 +67,16 @@ inline constexpr std::size_t kMostElementwiseOperands = 8;
 [[nodiscard]] std::unique_ptr<Kernel> make_line_sum_kernel(const std::vector<TensorDesc>& operands, const Dims& lines,
                                                            std::vector<ElementwiseStage> stages, double divisor, Team team);
 
+/// Dense tensors as [outer, axis, inner]: a long one, with `length` elements along the axis, and one with `indexed` of them.
+struct IndexedLines {
+  int64_t outer = 1, length = 1, indexed = 1, inner = 1;
+};
+enum class IndexedUse : uint8_t { read, add, add_to_number };
+/// Operands: the indices, int64; the source; to add to a number in all elements, that number; the destination. To read: the destination
+/// gets elements of the source, the long one. To add: the source is added to elements of the destination, the long one. Error{invalid}
+/// names the node when an index is out of range.
+[[nodiscard]] std::unique_ptr<Kernel> make_indexed_kernel(const IndexedLines& shape, IndexedUse use, const ProgramNode& node, Team team);
+
 /// destination = stage(source) of `count` adjacent 16-bit floats, computed in f32.
 [[nodiscard]] std::unique_ptr<Kernel> make_narrow_elementwise_kernel(DataType type, int64_t count, const ElementwiseStage& stage,
                                                                      Team team);
@@ -82,10 +92,12 @@ struct Interpolation {
 /// A sliding window over the spatial dims of [N, C, …]. Every window covers at least one input element.
 struct PoolWindow : Window {
   bool average = false;
+  bool gives_places = false;   ///< a maximum also tells where the first of the largest elements is, in a contiguous tensor
   bool count_padding = false;  ///< an average divides by the positions within the padded input, else by those within the input
 };
 
 /// Operand 0 is the source, 1 the destination, both f32, of the same order (contiguous or channels-last), dense. NaN wins a maximum.
+/// Operand 2: the places, int64, for channels-last alone.
 [[nodiscard]] std::unique_ptr<Kernel> make_pool_kernel(const TensorDesc& source, const TensorDesc& destination, const PoolWindow& window,
                                                        Team team);
 

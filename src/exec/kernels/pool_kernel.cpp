@@ -127,6 +127,43 @@ RELAYOUT_VECTORIZE void maximum_of_pixels(float* out, const float* const* taps, 
   combine_pixels(out, taps, count, run, KeepLarger{});
 }
 
+/// Where largest elements are: the taps as positions in a channel, the first position of each channel in the image, of the image in the
+/// tensor, and the step from one pixel to the next. `found` has room for one pixel.
+struct Placing {
+  const int32_t* taps;
+  const int64_t* channels;
+  int64_t image;
+  int32_t step;
+  int32_t* found;
+};
+
+/// The largest elements, of equal ones the first, and their places; NaN counts as largest.
+RELAYOUT_VECTORIZE void largest_of_pixels(float* out, int64_t* places, const float* const* taps, int64_t count, const PixelRun& run,
+                                          const Placing& of) {
+  int32_t* const found = of.found;
+  for (int64_t pixel = 0; pixel < run.pixels; ++pixel, out += run.width, places += run.width) {
+    const auto moved = static_cast<int32_t>(pixel) * of.step;
+    const float* const first = taps[0] + pixel * run.step;
+    RELAYOUT_INDEPENDENT
+    for (int64_t i = 0; i < run.width; ++i) {
+      out[i] = first[i];
+      found[i] = of.taps[0] + moved;
+    }
+    for (int64_t tap = 1; tap < count; ++tap) {
+      const float* const in = taps[tap] + pixel * run.step;
+      const int32_t place = of.taps[tap] + moved;
+      RELAYOUT_INDEPENDENT
+      for (int64_t i = 0; i < run.width; ++i) {
+        const auto is_larger = static_cast<int32_t>(!(in[i] <= out[i])) & static_cast<int32_t>(out[i] == out[i]);
+        found[i] = is_larger != 0 ? place : found[i];
+        out[i] = is_larger != 0 ? in[i] : out[i];
+      }
+    }
+    RELAYOUT_INDEPENDENT
+    for (int64_t i = 0; i < run.width; ++i) places[i] = of.image + of.channels[i] + found[i];
+  }
+}
+
 RELAYOUT_VECTORIZE void sum_of_pixels(float* out, const float* const* taps, int64_t count, const PixelRun& run) {
   combine_pixels(out, taps, count, run, AddTo{});
 }
@@ -162,7 +199,16 @@ class PoolKernel : public FloatKernel {
     }
     const int64_t reached = (output_[2] - 1) * window_.strides[2] + (window_.kernel[2] - 1) * window_.dilations[2] + 1;
     padded_width_ = std::max(reached, window_.before[2] + input_[2]);
+    for (int64_t i = 0; window_.gives_places && i < channels_; ++i) channel_begins_.push_back(i * input_[0] * input_[1] * input_[2]);
     for (const Reach& w : reach_[2]) divisors_.push_back(static_cast<float>(counted(w)));
+  }
+
+  void bind(std::size_t operand, std::byte* data) override {
+    if (operand == 2) {
+      places_ = reinterpret_cast<int64_t*>(data);
+    } else {
+      FloatKernel::bind(operand, data);
+    }
   }
 
   void run() override {
@@ -170,8 +216,9 @@ class PoolKernel : public FloatKernel {
     if (channels_inside_) {
       const int64_t rows = batch_ * output_[0] * output_[1];
       team_.divide(rows, 65536 / per_row + 1, [&](int64_t begin, int64_t end) {
-        std::vector<const float*> taps(as_size(window_.kernel[0] * window_.kernel[1] * window_.kernel[2]));
-        for (int64_t row = begin; row < end; ++row) pool_pixels(row, taps);
+        std::vector<const float*> taps(as_size(window_.taps()));
+        std::vector<int32_t> positions(taps.size() + as_size(window_.gives_places ? channels_ : 0));
+        for (int64_t row = begin; row < end; ++row) pool_pixels(row, taps, positions);
       });
     } else {
       const int64_t rows = batch_ * channels_ * output_[0] * output_[1];
@@ -207,8 +254,21 @@ class PoolKernel : public FloatKernel {
   [[nodiscard]] int64_t counted(const Reach& reach) const { return window_.count_padding ? reach.padded : reach.last - reach.first; }
   [[nodiscard]] float divisor(const Reach& d, const Reach& h) const { return static_cast<float>(counted(d) * counted(h)); }
 
+  /// The positions of the taps of a window in a channel of the image.
+  void place_taps(const Reach& d, const Reach& h, const Reach& w, std::vector<int32_t>& positions) const {
+    int64_t count = 0;
+    for (int64_t kd = d.first; kd < d.last; ++kd) {
+      for (int64_t kh = h.first; kh < h.last; ++kh) {
+        const int64_t line = (d.start + kd * window_.dilations[0]) * input_[1] + h.start + kh * window_.dilations[1];
+        for (int64_t kw = w.first; kw < w.last; ++kw) {
+          element_at(positions, count++) = static_cast<int32_t>(line * input_[2] + w.start + kw * window_.dilations[2]);
+        }
+      }
+    }
+  }
+
   /// Pools one row of pixels with all their channels, in runs of pixels whose windows cover as much of the input.
-  void pool_pixels(int64_t row, std::vector<const float*>& taps) {
+  void pool_pixels(int64_t row, std::vector<const float*>& taps, std::vector<int32_t>& positions) {
     const int64_t plane = output_[0] * output_[1];
     const float* const image = source_ + row / plane * input_[0] * input_[1] * input_[2] * channels_;
     const Reach& d = element_at(reach_[0], row % plane / output_[1]);
@@ -228,7 +288,12 @@ class PoolKernel : public FloatKernel {
       }
       const PixelRun run{end - begin, window_.strides[2] * channels_, channels_};
       float* const target = out + begin * channels_;
-      if (!window_.average) {
+      if (window_.gives_places) {
+        place_taps(d, h, w, positions);
+        const Placing placing{positions.data(), channel_begins_.data(), row / plane * channels_ * input_[0] * input_[1] * input_[2],
+                              static_cast<int32_t>(window_.strides[2]), positions.data() + window_.taps()};
+        largest_of_pixels(target, places_ + (target - destination_), taps.data(), count, run, placing);
+      } else if (!window_.average) {
         maximum_of_pixels(target, taps.data(), count, run);
       } else {
         sum_of_pixels(target, taps.data(), count, run);
@@ -269,6 +334,8 @@ class PoolKernel : public FloatKernel {
   int64_t batch_, channels_;
   bool channels_inside_ = false;
   int64_t input_[3], output_[3];
+  std::vector<int64_t> channel_begins_;  ///< in an image, where places are given
+  int64_t* places_ = nullptr;
   int64_t padded_width_ = 0;  ///< of a line with the padding that windows reach on both sides
   std::vector<Reach> reach_[3];
   std::vector<float> divisors_;  ///< number of taps that count, of each window along the last dim

@@ -45,6 +45,7 @@ bool lower_transpose(Lowering& lowering, const Group& group);
 bool lower_resize(Lowering& lowering, const Group& group);
 bool lower_blocks(Lowering& lowering, const Group& group);
 bool lower_tile(Lowering& lowering, const Group& group);
+bool lower_indexed(Lowering& lowering, const Group& group);
 
 /// Applies the nodes downstream of a Concat to a group's own channels, in place: for a convolution computed by the op table's kernel.
 void lower_part(Lowering& lowering, const Group& group);

@@ -236,4 +236,72 @@ bool lower_sequence_at(Lowering& lowering, const Group& group) {
   return true;
 }
 
+// Elements at indices along an axis.
+namespace {
+
+/// Dense tensors in one order as lines along the axis; nothing where they are not. The second one has the dims of the indices.
+std::optional<IndexedLines> indexed_lines(const TensorDesc& whole, const TensorDesc& indices, const TensorDesc& other, int64_t axis) {
+  const auto order = layout::order_of_strides(indices.dims, indices.strides);
+  if (!order || std::ranges::find(*order, axis) == order->end() || order != layout::order_of_strides(whole.dims, whole.strides)) return {};
+  for (const TensorDesc* const desc : {&whole, &indices, &other}) {
+    if (!layout::is_dense(desc->dims, desc->strides) || layout::order_of_strides(desc->dims, desc->strides) != order) return {};
+  }
+  IndexedLines out{1, element_at(whole.dims, axis), element_at(indices.dims, axis), 1};
+  bool is_inner = false;
+  for (const int64_t dim : *order) {
+    if (dim == axis) {
+      is_inner = true;
+    } else if (element_at(whole.dims, dim) != element_at(indices.dims, dim)) {
+      return {};
+    } else {
+      (is_inner ? out.inner : out.outer) *= element_at(whole.dims, dim);
+    }
+  }
+  return out;
+}
+
+/// The one number that a constant repeats in all elements; nothing where it is no such constant.
+std::optional<Place> repeated_number(Lowering& lowering, ValueId value) {
+  KnownConstant* const known = lowering.constant(value);
+  if (known == nullptr) return std::nullopt;
+  const Tensor all = contiguous(lowering.store().load(*known));
+  const std::span<const float> numbers(all.data<float>(), as_size(all.element_count()));
+  if (std::ranges::any_of(numbers, [&](float one) { return one != numbers.front(); })) return std::nullopt;
+  Tensor number(DataType::float32, {});
+  *number.data<float>() = numbers.front();
+  return lowering.steps.fixed_place(number);
+}
+
+}  // namespace
+
+/// GatherElements, and additions by ScatterElements, of f32 in the order of their indices.
+bool lower_indexed(Lowering& lowering, const Group& group) {
+  const ProgramNode& node = group.anchor();
+  const bool adds = node.node->op_type() == "ScatterElements";
+  const DatumInfo &data = lowering.info(node.inputs[0]), &indices = lowering.info(node.inputs[1]);
+  if (!lowering.optimized() || data.type != DataType::float32 || indices.type != DataType::int64) return false;
+  if (data.dims.empty() || element_count(data.dims) == 0 || element_count(indices.dims) == 0) return false;
+  if (adds && node.call.attributes.text("reduction", "none") != "add") return false;
+  const int64_t axis = from_front(node.call.attributes.integer("axis", 0), std::ssize(data.dims));
+  const Place at = lowering.places.of(node.inputs[1]), source = lowering.places.of(node.inputs[adds ? 2 : 0]);
+  const Order order = is_channels_last(at.desc) ? Order::channels_last : Order::contiguous;
+  const TensorDesc result = lowering.result_desc(node, 0, order);
+  const auto lines = adds ? indexed_lines(result, at.desc, source.desc, axis) : indexed_lines(source.desc, at.desc, result, axis);
+  if (!lines) return false;
+  const Place destination = lowering.steps.new_place(result);
+  std::vector<Place> places{at, source};
+  IndexedUse use = adds ? IndexedUse::add : IndexedUse::read;
+  if (const auto number = adds ? repeated_number(lowering, node.inputs[0]) : std::nullopt) {
+    use = IndexedUse::add_to_number;
+    places.push_back(*number);
+  } else if (adds) {
+    lowering.steps.copy(lowering.places.of(node.inputs[0]), destination, StepKind::inside);
+  }
+  places.push_back(destination);
+  const int threads = lowering.steps.use_threads(static_cast<double>(element_count(indices.dims)) / step_rates::kMovedPerNanosecond);
+  lowering.steps.emit(make_indexed_kernel(*lines, use, node, {lowering.settings.library, threads}), places, threads);
+  lowering.places.define(group.output(), destination);
+  return true;
+}
+
 }  // namespace relayout::exec

@@ -60,28 +60,39 @@ bool is_image(Lowering& lowering, ValueId value) {
   return info.type == DataType::float32 && info.dims.size() >= 3 && info.dims.size() <= 5 && element_count(info.dims) != 0;
 }
 
+/// Whether the kernel finds the places of the largest elements: in images whose channels are side by side.
+bool gives_places_in(Lowering& lowering, const ProgramNode& node, Order order) {
+  const Dims& x = lowering.info(node.inputs[0]).dims;
+  const bool is_small = element_count(x) / (x[0] * x[1]) <= std::numeric_limits<int32_t>::max();
+  return order == Order::channels_last && x[1] > 1 && is_small && node.call.attributes.integer("storage_order", 0) == 0 &&
+         is_ordered(lowering.result_desc(node, 1, order), order);
+}
+
 }  // namespace
 
 bool lower_pool(Lowering& lowering, const Group& group) {
   const ProgramNode& node = group.anchor();
-  if (node.output(1) != ValueId::none || !is_image(lowering, node.inputs[0]) || !is_image(lowering, node.outputs[0])) return false;
+  if (!is_image(lowering, node.inputs[0]) || !is_image(lowering, node.outputs[0])) return false;
   const Dims& x = lowering.info(node.inputs[0]).dims;
   const Dims& y = lowering.info(node.outputs[0]).dims;
   const Dims input(x.begin() + 2, x.end()), output(y.begin() + 2, y.end());
-  const PoolWindow window{window_of(node.call, input, {}), node.node->op_type() == "AveragePool",
+  const bool gives_places = node.output(1) != ValueId::none;
+  const PoolWindow window{window_of(node.call, input, {}), node.node->op_type() == "AveragePool", gives_places,
                           node.call.attributes.integer("count_include_pad", 0) != 0};
   if (!covers_input(window, input, output)) return false;
-  if (is_whole(window, input, output)) return lower_spatial(lowering, group);
+  if (!gives_places && is_whole(window, input, output)) return lower_spatial(lowering, group);
 
   const auto order = order_of(lowering, node);
-  if (!order) return false;
+  if (!order || (gives_places && !gives_places_in(lowering, node, *order))) return false;
   const Place source = lowering.places.dense(node.inputs[0], *order);
   const Place destination = lowering.steps.new_place(lowering.result_desc(node, 0, *order));
   if (!is_ordered(destination.desc, *order)) return false;
   const int threads = lowering.steps.use_threads(static_cast<double>(element_count(y) * window.taps()) / step_rates::kTapsPerNanosecond);
-  lowering.steps.emit(make_pool_kernel(source.desc, destination.desc, window, {lowering.settings.library, threads}), {source, destination},
-                      threads);
+  std::vector<Place> places{source, destination};
+  if (gives_places) places.push_back(lowering.steps.new_place(lowering.result_desc(node, 1, *order)));
+  lowering.steps.emit(make_pool_kernel(source.desc, destination.desc, window, {lowering.settings.library, threads}), places, threads);
   lowering.places.define(node.outputs[0], destination);
+  if (gives_places) lowering.places.define(node.outputs[1], places.back());
   return true;
 }
 
