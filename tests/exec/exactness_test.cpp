@@ -540,6 +540,38 @@ TEST(Exactness, AffineChains) {
   }
 }
 
+/// Products with whether something is not 0, as derivatives of limits are; some inputs have an element that is not finite.
+TEST(Exactness, Masks) {
+  constexpr float kSpecial[] = {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()};
+  for (uint64_t seed = 0; seed < 400; ++seed) {
+    Draw draw(seed, "mask");
+    const Dims whole = distinct(draw, static_cast<std::size_t>(draw.from(1, 4)), 1, 40);
+    Dims some = whole;
+    for (int64_t& dim : some) dim = draw.yes(3) ? 1 : dim;
+    std::vector<float> x = draw.integers(element_count(whole)), t = draw.integers(element_count(whole));
+    if (draw.yes(3)) (draw.yes() ? x : t)[static_cast<std::size_t>(draw.from(0, std::ssize(x) - 1))] = kSpecial[draw.from(0, 1)];
+    ModelBuilder builder(13);
+    builder.input("x", whole)
+        .input("t", whole)
+        .constant("c", {}, std::vector<float>{2})
+        .constant("d", some, draw.integers(element_count(some)));
+    const bool differs = draw.yes();
+    if (differs) builder.node("Sub", {draw.yes(4) ? "d" : "c", "x"}, {"s"}).node("Mul", {"s", draw.yes(4) ? "d" : "x"}, {"p"});
+    builder.node("Cast", {differs ? "p" : "x"}, {"b"}).integer("to", static_cast<int64_t>(DataType::boolean));
+    builder.node("Cast", {"b"}, {"f"}).integer("to", static_cast<int64_t>(DataType::float32));
+    builder.node("Mul", {"f", draw.yes(4) ? "d" : "t"}, {"y"}).node("Neg", {"y"}, {"z"}).output("z");
+    if (draw.yes(4)) builder.output(differs ? "p" : "y");
+    const auto model = builder.build();
+    const Inputs inputs{{"x", tensor_of(whole, x)}, {"t", tensor_of(whole, t)}};
+    const RunResult wanted = run_in(Mode::reference, *model, inputs), got = run_in(Mode::optimized, *model, inputs);
+    for (std::size_t k = 0; k < wanted.outputs.size(); ++k) {
+      const std::vector<float> a = values_of(got.outputs[k]), b = values_of(wanted.outputs[k]);
+      ASSERT_EQ(a.size(), b.size());
+      for (std::size_t i = 0; i < a.size(); ++i) ASSERT_TRUE(a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i]))) << "seed " << seed;
+    }
+  }
+}
+
 /// Functions whose results several others read, graph outputs among them, and sums along the last dims of what they make.
 TEST(Exactness, GraphsOfFunctions) {
   using Names = std::vector<std::string>;

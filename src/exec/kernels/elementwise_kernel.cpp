@@ -210,12 +210,29 @@ RELAYOUT_VECTORIZE void apply_affine(const Affine& affine, float* out, const flo
   map_affine(affine, out, in, count, [](float x) { return x; });
 }
 
+/// out = factor where (from − in) · other is not 0, else 0 · factor; without `other`: where `in` is not 0. As derivatives of limits are.
+struct Mask {
+  Operand from, other, factor;
+  [[nodiscard]] bool is_even() const { return factor.step == 1 && (other.data == nullptr || (from.step == 0 && other.step == 1)); }
+};
+
+RELAYOUT_VECTORIZE void apply_mask(const Mask& mask, float* out, const float* in, int64_t count) {
+  const float *const other = mask.other.data, *const factor = mask.factor.data;
+  if (other == nullptr) {
+    for (int64_t i = 0; i < count; ++i) out[i] = (in[i] != 0 ? 1.0F : 0.0F) * factor[i];
+  } else {
+    const float from = *mask.from.data;
+    for (int64_t i = 0; i < count; ++i) out[i] = ((from - in[i]) * other[i] != 0 ? 1.0F : 0.0F) * factor[i];
+  }
+}
+
 /// Functions that are applied one after the other, each to the result of the previous one.
 class StageChain {
  public:
   explicit StageChain(std::vector<ElementwiseStage> stages) : stages_(std::move(stages)) {
     for (std::size_t i = 0; i < stages_.size(); ++i) {
       affines_.push_back(affine_run(i));
+      masks_.push_back(mask_run(i));
       targets_.push_back(kept_);
       if (stages_[i].keeps) ++kept_;
     }
@@ -240,6 +257,15 @@ class StageChain {
           continue;
         }
       }
+      if (masks_[i] > 0) {
+        const Mask mask = mask_at(i, operand);
+        if (mask.is_even()) {
+          apply_mask(mask, out, in, count);
+          i += masks_[i];
+          in = out;
+          continue;
+        }
+      }
       const ElementwiseStage& stage = stages_[i++];
       if (stage.is_binary) {
         const Operand other = operand(stage);
@@ -258,18 +284,45 @@ class StageChain {
     bool centers = false, rectifies = false;
   };
 
+  /// Whether stage `i` applies this function, and none between `begin` and it is kept.
+  [[nodiscard]] bool is(std::size_t begin, std::size_t i, BinaryFunction function) const {
+    return is_within(begin, i) && stages_[i].is_binary && stages_[i].binary == function;
+  }
+  [[nodiscard]] bool is(std::size_t begin, std::size_t i, Function function) const {
+    return is_within(begin, i) && !stages_[i].is_binary && stages_[i].function == function;
+  }
+  [[nodiscard]] bool is_within(std::size_t begin, std::size_t i) const {
+    if (i >= stages_.size()) return false;
+    return std::none_of(stages_.begin() + static_cast<std::ptrdiff_t>(begin), stages_.begin() + static_cast<std::ptrdiff_t>(i),
+                        [](const ElementwiseStage& stage) { return stage.keeps; });
+  }
+
+  /// Number of stages, from a given one on, that form a mask; 0: none.
+  [[nodiscard]] std::size_t mask_run(std::size_t at) const {
+    const bool differs = is(at, at, BinaryFunction::subtract) && stages_[at].reversed && is(at, at + 1, BinaryFunction::multiply);
+    const std::size_t truth = at + (differs ? 2 : 0);
+    return is(at, truth, Function::is_nonzero) && is(at, truth + 1, BinaryFunction::multiply) ? truth + 2 - at : 0;
+  }
+
+  template <class OperandOf>
+  [[nodiscard]] Mask mask_at(std::size_t at, const OperandOf& operand) const {
+    constexpr std::size_t kWithDifference = 4;
+    Mask out;
+    if (masks_[at] == kWithDifference) {
+      out.from = operand(stages_[at]);
+      out.other = operand(stages_[at + 1]);
+    }
+    out.factor = operand(stages_[at + masks_[at] - 1]);
+    return out;
+  }
+
   [[nodiscard]] AffineRun affine_run(std::size_t at) const {
-    const auto is = [&](std::size_t i, BinaryFunction function) {
-      const bool is_inside = i < stages_.size() && (i == at || !stages_[i - 1].keeps);
-      return is_inside && stages_[i].is_binary && stages_[i].binary == function;
-    };
     AffineRun out;
-    out.centers = is(at, BinaryFunction::subtract) && !stages_[at].reversed;
+    out.centers = is(at, at, BinaryFunction::subtract) && !stages_[at].reversed;
     const std::size_t scale = at + (out.centers ? 1 : 0);
-    if (!is(scale, BinaryFunction::multiply) || !is(scale + 1, BinaryFunction::add)) return {};
+    if (!is(at, scale, BinaryFunction::multiply) || !is(at, scale + 1, BinaryFunction::add)) return {};
     const std::size_t end = scale + 2;
-    out.rectifies = end < stages_.size() && !stages_[end - 1].keeps && !stages_[end].is_binary && stages_[end].function == Function::relu &&
-                    stages_[end].alpha == 0;
+    out.rectifies = is(at, end, Function::relu) && stages_[end].alpha == 0;
     out.stages = end - at + (out.rectifies ? 1 : 0);
     return out;
   }
@@ -286,6 +339,7 @@ class StageChain {
 
   std::vector<ElementwiseStage> stages_;
   std::vector<AffineRun> affines_;    ///< by the stage that the affine begins with
+  std::vector<std::size_t> masks_;    ///< number of stages of the mask that begins with the stage
   std::vector<std::size_t> targets_;  ///< of each stage
   std::size_t kept_ = 0;
 };
