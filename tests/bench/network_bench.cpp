@@ -1,10 +1,11 @@
 // Measures whole networks of RELAYOUT_MODELS, in turns in one run: processor time at one thread of each layout choice and of other
 // runtimes, and wall-clock time at two threads. Ratios are taken within a round and are medians over rounds, so that other load on the
 // machine affects all of them. A round in which the host of a virtual machine took processors away is measured again, after a pause. Where
-// rounds scatter, more are added.
-//   cmake/dev bench network [--as-avx2] [--json FILE] [REGEX [ROUNDS [BUSY]]]
+// rounds scatter, more are added. Folders within RELAYOUT_MODELS are kinds (real; those of tests/peers/kinds.py), each with means.
+//   cmake/dev bench network [--as-avx2] [--one] [--json FILE] [REGEX [ROUNDS [BUSY]]]
 //   ROUNDS                   at least; up to four times as many until the 95 % intervals against other runtimes are narrower than 0.1
 //   BUSY                     processes that compete for the processors
+//   --one                    one thread and the automatic layout alone
 //   --as-avx2                all runtimes see a processor without AVX-512, where this one can hide it
 //   RELAYOUT_PYTHON=PYTHON   a Python that has onnxruntime, openvino or both, to compare with; f32, threads as they wait
 // "ratio" after auto, always and never: automatic over the faster of the other two; 1 where their steps are the same.
@@ -22,6 +23,7 @@
 #include "base/times.h"
 #include "bench/peer.h"
 #include "relayout/datum.h"
+#include "relayout/error.h"
 #include "relayout/estimate.h"
 #include "relayout/execute.h"
 #include "relayout/graph.h"
@@ -29,6 +31,7 @@
 #include "relayout/model.h"
 #include "relayout/tensor.h"
 #include "support/paths.h"
+#include "verify/inputs/data_file.h"
 
 namespace relayout::test {
 namespace {
@@ -129,11 +132,12 @@ struct OtherRuntime {
   }
 };
 
-std::vector<OtherRuntime> other_runtimes() {
+std::vector<OtherRuntime> other_runtimes(int most_threads) {
   std::vector<OtherRuntime> out;
   if (std::getenv("RELAYOUT_PYTHON") == nullptr) return out;
   for (const char* const name : {"onnxruntime", "openvino"}) {
     for (const int threads : {1, 2}) {
+      if (threads > most_threads) continue;
       OtherRuntime runtime{name, threads};
       runtime.start();
       if (runtime.version.empty()) continue;
@@ -144,11 +148,16 @@ std::vector<OtherRuntime> other_runtimes() {
   return out;
 }
 
-/// Numbers between −0.5 and 0.5 in every input of floats, zeros in others; free dims are 1.
-Inputs inputs_of(const Graph& graph) {
+/// The stored inputs beside a model. Without them: numbers between −0.5 and 0.5 in every input of floats, zeros in others; free dims are 1.
+Inputs inputs_of(const Graph& graph, const fs::path& folder) {
   Inputs out;
   for (const Value* const input : graph.inputs()) {
     if (input->initializer() != nullptr) continue;
+    const fs::path stored = folder / "test_data_set_0" / ("input_" + std::to_string(out.size()) + ".pb");
+    if (fs::exists(stored)) {
+      out.emplace(input->name(), read_data_file(stored));
+      continue;
+    }
     const auto declared = input->declared();
     Dims dims = declared->dims;
     for (int64_t& dim : dims) dim = std::max<int64_t>(dim, 1);
@@ -213,7 +222,7 @@ bool is_settled(const std::vector<Runner>& runners) {
 
 class Bench {
  public:
-  Bench(int rounds, int busy) : rounds_(rounds), busy_(busy), others_(other_runtimes()) {
+  Bench(int rounds, int busy, bool one) : rounds_(rounds), busy_(busy), one_(one), others_(other_runtimes(one ? 1 : 2)) {
     std::printf("oneDNN %s, %s; medians of %d rounds or more, %d busy processes beside\n", onednn_info().version.c_str(),
                 onednn_info().isa.c_str(), rounds, busy);
     std::printf("%-26s|%-71s|%s\n", "", " processor ms at one thread", " clock ms at two threads");
@@ -221,21 +230,23 @@ class Bench {
                 "ratio", "95 %", "two", "2 / 1", "ORT", "OpenVINO", "ratio");
   }
 
-  void add(const fs::path& file) {
-    const std::string name = file.parent_path().filename().string();
+  void add(const fs::path& file, const fs::path& name) {
+    kind_ = name.has_parent_path() ? name.parent_path().string() + ": " : "";
     const auto model = Model::load(file);
-    const Inputs inputs = inputs_of(model->graph());
+    const Inputs inputs = inputs_of(model->graph(), file.parent_path());
     std::vector<Runner> runners;
     using enum LayoutChoice;
     runners.push_back(own_runner("automatic", 1, automatic, model->graph(), inputs));
-    runners.push_back(own_runner("always", 1, always, model->graph(), inputs));
-    runners.push_back(own_runner("never", 1, never, model->graph(), inputs));
-    runners.push_back(own_runner("automatic", 2, automatic, model->graph(), inputs));
+    if (!one_) {
+      runners.push_back(own_runner("always", 1, always, model->graph(), inputs));
+      runners.push_back(own_runner("never", 1, never, model->graph(), inputs));
+      runners.push_back(own_runner("automatic", 2, automatic, model->graph(), inputs));
+    }
     for (OtherRuntime& other : others_) {
       if (other.load(file)) runners.push_back(other_runner(other));
     }
     measure(runners);
-    print(name, runners);
+    print(name.string(), runners);
   }
 
   void print_means() const {
@@ -307,26 +318,28 @@ class Bench {
       return out;
     };
     const auto cell = [](const Runner* runner) { return runner == nullptr ? std::nan("") : runner->median() * 1e3; };
-    const Runner &one = runners[0], &two = runners[3];
-    const auto layout = over_other_plans(one, {&runners[1], &runners[2]}), peer_one = largest(one, peers(1)),
-               peer_two = largest(two, peers(2));
+    const Runner& one = runners[0];
+    const Runner *const two = find("automatic", 2), *const always = find("always", 1), *const never = find("never", 1);
+    const auto layout = one_ ? std::nullopt : over_other_plans(one, {always, never}), peer_one = largest(one, peers(1)),
+               peer_two = one_ ? std::nullopt : largest(*two, peers(2));
     std::vector<double> clocks;
-    for (std::size_t i = 0; i < one.times.size(); ++i) clocks.push_back(two.times[i].clock / one.times[i].clock);
-    const double both = median_of(clocks);
+    for (std::size_t i = 0; !one_ && i < one.times.size(); ++i) clocks.push_back(two->times[i].clock / one.times[i].clock);
+    const double both = one_ ? std::nan("") : median_of(clocks);
     const auto value = [](const std::optional<Estimate>& estimate) { return estimate ? estimate->median : std::nan(""); };
     const auto bound = [](const std::optional<Estimate>& estimate, bool low) {
       return !estimate || !estimate->interval ? std::nan("") : low ? estimate->interval->low : estimate->interval->high;
     };
     std::printf("%-26s|%8.2f %8.2f %8.2f %6.2f %8.2f %8.2f %6.2f %6.2f-%6.2f |%8.2f %6.2f %8.2f %8.2f %6.2f\n", name.c_str(), cell(&one),
-                cell(&runners[1]), cell(&runners[2]), value(layout), cell(find("onnxruntime", 1)), cell(find("openvino", 1)),
-                value(peer_one), bound(peer_one, true), bound(peer_one, false), cell(&two), both, cell(find("onnxruntime", 2)),
-                cell(find("openvino", 2)), value(peer_two));
+                cell(always), cell(never), value(layout), cell(find("onnxruntime", 1)), cell(find("openvino", 1)), value(peer_one),
+                bound(peer_one, true), bound(peer_one, false), cell(two), both, cell(find("onnxruntime", 2)), cell(find("openvino", 2)),
+                value(peer_two));
     std::fflush(stdout);
     note("automatic against the better of always and never", value(layout));
     note("one thread against the better runtime", value(peer_one));
     note("two threads against one", both);
     note("two threads against the better runtime", value(peer_two));
-    nlohmann::json row{{"model", name}, {"rounds", one.times.size()}, {"two_over_one", both}};
+    nlohmann::json row{{"model", name}, {"rounds", one.times.size()}};
+    if (!one_) row["two_over_one"] = both;
     for (const Runner& runner : runners) row["seconds"][runner.name + "_" + std::to_string(runner.threads)] = runner.median();
     const auto add = [&](const char* key, const std::optional<Estimate>& estimate) {
       if (estimate) row[key] = {{"median", estimate->median}, {"low", bound(estimate, true)}, {"high", bound(estimate, false)}};
@@ -337,8 +350,9 @@ class Bench {
     document_.push_back(std::move(row));
   }
 
-  void note(const char* title, double value) {
+  void note(const std::string& of_all, double value) {
     if (std::isnan(value)) return;
+    const std::string title = kind_ + of_all;
     const auto found = std::ranges::find(means_, title, &std::pair<std::string, std::vector<double>>::first);
     if (found == means_.end()) {
       means_.push_back({title, {value}});
@@ -348,25 +362,33 @@ class Bench {
   }
 
   int rounds_, busy_;
+  bool one_;                          ///< one thread and the automatic layout alone
   int measured_ = 0;                  ///< rounds of all networks
   int repeated_ = 0, disturbed_ = 0;  ///< rounds that the host disturbed: measured again, and kept
   std::vector<OtherRuntime> others_;
+  std::string kind_;  ///< of the network, for the means
   std::vector<std::pair<std::string, std::vector<double>>> means_;
   nlohmann::json document_ = nlohmann::json::array();
 };
 
-int bench_all(const std::regex& pattern, int rounds, int busy, const fs::path& json) {
+int bench_all(const std::regex& pattern, int rounds, int busy, bool one, const fs::path& json) {
   const char* const given = std::getenv("RELAYOUT_MODELS");
   const char* const home = std::getenv("HOME");
   const fs::path folder = given != nullptr ? fs::path(given) : fs::path(home == nullptr ? "" : home) / ".cache/relayout/models";
-  std::vector<fs::path> files;
-  for (const auto& entry : fs::directory_iterator(folder)) {
-    const fs::path file = entry.path() / "model.onnx";
-    if (fs::exists(file) && std::regex_search(entry.path().filename().string(), pattern)) files.push_back(file);
+  std::vector<fs::path> names;
+  for (const auto& entry : fs::recursive_directory_iterator(folder, fs::directory_options::follow_directory_symlink)) {
+    const fs::path name = entry.path().parent_path().lexically_relative(folder);
+    if (entry.path().filename() == "model.onnx" && std::regex_search(name.string(), pattern)) names.push_back(name);
   }
-  std::ranges::sort(files);
-  Bench bench(rounds, busy);
-  for (const fs::path& file : files) bench.add(file);
+  std::ranges::sort(names);
+  Bench bench(rounds, busy, one);
+  for (const fs::path& name : names) {
+    try {
+      bench.add(folder / name / "model.onnx", name);
+    } catch (const Error& error) {
+      std::printf("%-26s| %s\n", name.c_str(), error.what());
+    }
+  }
   bench.print_means();
   if (!json.empty()) std::ofstream(json) << bench.document().dump(1) << '\n';
   return 0;
@@ -395,13 +417,14 @@ int main(int argc, char** argv) {
     std::vector<std::string> words(argv + 1, argv + argc);
     const auto take_flag = [&](const char* name) { return std::erase(words, name) > 0; };
     if (take_flag("--as-avx2")) relayout::test::start_again_as_avx2(argv);
+    const bool one = take_flag("--one");
     std::string json;
     if (words.size() > 1 && words[0] == "--json") {
       json = words[1];
       words.erase(words.begin(), words.begin() + 2);
     }
     const auto number = [&](std::size_t index, int otherwise) { return words.size() > index ? std::stoi(words[index]) : otherwise; };
-    return relayout::test::bench_all(std::regex(words.empty() ? "" : words[0]), std::max(number(1, 11), 1), number(2, 0), json);
+    return relayout::test::bench_all(std::regex(words.empty() ? "" : words[0]), std::max(number(1, 11), 1), number(2, 0), one, json);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "bench: %s\n", error.what());
     return 1;

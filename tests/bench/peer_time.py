@@ -9,7 +9,8 @@ import numpy
 
 
 class OnnxRuntime:
-    types = {"tensor(float)": "float32", "tensor(double)": "float64", "tensor(int64)": "int64", "tensor(int32)": "int32", "tensor(bool)": "bool"}
+    types = {"tensor(float)": "float32", "tensor(float16)": "float16", "tensor(double)": "float64", "tensor(int64)": "int64", "tensor(int32)": "int32",
+             "tensor(uint8)": "uint8", "tensor(int8)": "int8", "tensor(bool)": "bool"}
 
     def __init__(self, threads):
         import onnxruntime
