@@ -51,6 +51,11 @@ RELAYOUT_VECTORIZE void center(const uint8_t* bytes, uint8_t flip, int32_t zero,
   for (int64_t i = 0; i < count; ++i) out[i] = static_cast<float>(static_cast<int32_t>(bytes[i] ^ flip) - zero);
 }
 
+/// Taps of a window that are side by side: some in the padding, those at `offset` of the image, others in the padding.
+struct GeometryLine {
+  int64_t before = 0, count = 0, after = 0, offset = 0;
+};
+
 /// The spatial dims padded to three by leading ones, and the sizes that follow from them.
 struct Geometry {
   explicit Geometry(IntegerConvolution given) : spec(std::move(given)) {
@@ -91,6 +96,21 @@ struct Geometry {
       }
     }
   }
+  /// Whether taps along the last dim, with their channels, are side by side in memory.
+  [[nodiscard]] bool has_lines() const { return spec.groups == 1 && spec.dilations[2] == 1; }
+  /// visit(number of the first tap, line) for all lines of the window at a position.
+  template <class Visit>
+  void for_each_line(const std::array<int64_t, 3>& position, const Visit& visit) const {
+    const int64_t width = spec.kernel[2], first = position[2] * spec.strides[2] - spec.before[2];
+    const int64_t before = std::clamp<int64_t>(-first, 0, width), end = std::clamp<int64_t>(spec.source[4] - first, before, width);
+    int64_t number = 0;
+    for (int64_t d = 0; d < spec.kernel[0]; ++d) {
+      for (int64_t h = 0; h < spec.kernel[1]; ++h, number += width) {
+        const int64_t offset = end > before ? this->offset(position, {d, h, before}) : -1;
+        visit(number, offset < 0 ? GeometryLine{width, 0, 0, 0} : GeometryLine{before, end - before, width - end, offset});
+      }
+    }
+  }
   [[nodiscard]] int64_t image_bytes() const { return channels * spec.source[2] * spec.source[3] * spec.source[4]; }
   [[nodiscard]] int64_t group_bytes() const { return panel_count(group_columns) * panel_bytes(depth()); }
 
@@ -122,6 +142,15 @@ class IntegerConvolutionKernel : public ProductKernel {
     const std::byte* const image = source_ + source / groups * geometry_.image_bytes() + source % groups * run;
     for (int64_t r = 0; r < count; ++r, out += padded_depth(depth())) {
       const auto position = geometry_.position(row + r);
+      if (geometry_.has_lines()) {
+        geometry_.for_each_line(position, [&](int64_t number, const GeometryLine& line) {
+          uint8_t* const to = out + number * run;
+          std::memset(to, source_zero_point_, as_size(line.before * run));
+          if (line.count > 0) std::memcpy(to + line.before * run, image + line.offset, as_size(line.count * run));
+          std::memset(to + (line.before + line.count) * run, source_zero_point_, as_size(line.after * run));
+        });
+        continue;
+      }
       geometry_.for_each_tap([&](int64_t number, const std::array<int64_t, 3>& tap) {
         const int64_t offset = geometry_.offset(position, tap);
         if (offset < 0) {
@@ -143,8 +172,15 @@ constexpr int64_t kMostDepthwiseTaps = 256;
 /// Computes in f32, which holds such sums without rounding.
 class DepthwiseKernel : public IntegerKernel {
  public:
-  DepthwiseKernel(IntegerConvolution spec, const IntegerParameters& parameters, Team team)
-      : IntegerKernel(parameters, spec.destination[1], team), geometry_(std::move(spec)) {}
+  DepthwiseKernel(IntegerConvolution given, const IntegerParameters& parameters, Team team)
+      : IntegerKernel(parameters, given.destination[1], team), geometry_(std::move(given)) {
+    const IntegerConvolution& spec = geometry_.spec;
+    for (std::size_t i = 0; i < 3; ++i) last_tap_[i] = spec.kernel[i] - 1;
+    geometry_.for_each_tap([&](int64_t, const std::array<int64_t, 3>& tap) {
+      const int64_t line = tap[0] * spec.dilations[0] * spec.source[3] + tap[1] * spec.dilations[1];
+      distances_.push_back((line * spec.source[4] + tap[2] * spec.dilations[2]) * geometry_.channels);
+    });
+  }
 
   [[nodiscard]] std::string implementation() const override { return "own"; }
   [[nodiscard]] int64_t scratchpad_bytes() const override {
@@ -183,21 +219,29 @@ class DepthwiseKernel : public IntegerKernel {
     const float *image, *padding, *weights;
   };
 
+  /// Positions whose window is inside the image share the distances between its taps.
   void run_positions(int64_t number, int64_t begin, int64_t end, const Centered& centered, int32_t* sums) const {
     std::array<const float*, kMostDepthwiseTaps> sources;
+    const SumTerms terms{reinterpret_cast<const uint32_t*>(bias_.data()), nullptr, nullptr};
     for (int64_t i = begin; i < end; ++i) {
       const auto position = geometry_.position(i);
-      geometry_.for_each_tap([&](int64_t tap_number, const std::array<int64_t, 3>& tap) {
-        const int64_t offset = geometry_.offset(position, tap);
-        element_at(sources, tap_number) = offset < 0 ? centered.padding : centered.image + offset;
-      });
+      const int64_t first = geometry_.offset(position, {0, 0, 0});
+      if (first >= 0 && geometry_.offset(position, last_tap_) >= 0) {
+        for (std::size_t tap = 0; tap < distances_.size(); ++tap) sources[tap] = centered.image + first + distances_[tap];
+      } else {
+        geometry_.for_each_tap([&](int64_t tap_number, const std::array<int64_t, 3>& tap) {
+          const int64_t offset = geometry_.offset(position, tap);
+          element_at(sources, tap_number) = offset < 0 ? centered.padding : centered.image + offset;
+        });
+      }
       sum_taps(sums, sources.data(), centered.weights, geometry_.taps, columns_);
-      add_to(reinterpret_cast<uint32_t*>(sums), reinterpret_cast<const uint32_t*>(bias_.data()), columns_);
-      store(sums, 0, columns_, (number * geometry_.positions + i) * columns_);
+      store({sums, 1, columns_}, terms, 0, (number * geometry_.positions + i) * columns_, columns_);
     }
   }
 
   Geometry geometry_;
+  std::array<int64_t, 3> last_tap_{};
+  std::vector<int64_t> distances_;  ///< of each tap from the first, in elements
 };
 
 }  // namespace

@@ -18,10 +18,6 @@ namespace {
 constexpr int64_t kColumns = IntegerPanel::kColumns;
 constexpr int64_t kBlockRows = 48;
 
-RELAYOUT_VECTORIZE void subtract_multiple(uint32_t* sums, const uint32_t* factors, uint32_t multiple, int64_t count) {
-  for (int64_t i = 0; i < count; ++i) sums[i] -= factors[i] * multiple;
-}
-
 constexpr int64_t kLanes = 16;
 
 /// Adding and subtracting 1.5 · 2^23 rounds half to even; NaN becomes the lower end.
@@ -33,17 +29,51 @@ constexpr int64_t kLanes = 16;
   return static_cast<uint8_t>(static_cast<int32_t>((bounded + kRounder) - kRounder) + range.zero);
 }
 
+/// The sum of column n of a row whose elements of the left matrix have this sum.
+template <bool kHasZeros>
+[[gnu::always_inline]] inline int32_t finished(const int32_t* sums, const SumTerms& terms, uint32_t row_sum, int64_t n) {
+  const uint32_t sum = static_cast<uint32_t>(sums[n]) + terms.offsets[n];
+  return static_cast<int32_t>(kHasZeros ? sum - terms.zeros[n] * row_sum : sum);
+}
+
 /// Rows are often short: they are processed in whole lanes, of which the last overlap the previous ones.
-RELAYOUT_VECTORIZE void quantize(const int32_t* sums, const float* factors, QuantizedRange range, uint8_t* out, int64_t count) {
+template <bool kHasZeros>
+[[gnu::always_inline]] inline void quantize_row(const int32_t* sums, const SumTerms& terms, uint32_t row_sum, const float* factors,
+                                                const QuantizedRange& range, uint8_t* out, int64_t count) {
   if (count < kLanes) {
-    for (int64_t i = 0; i < count; ++i) out[i] = quantized(sums[i], factors[i], range);
+    for (int64_t n = 0; n < count; ++n) out[n] = quantized(finished<kHasZeros>(sums, terms, row_sum, n), factors[n], range);
     return;
   }
   for (int64_t i = 0; i < count; i += kLanes) {
     const int64_t at = std::min(i, count - kLanes);
     uint8_t lanes[kLanes];
-    RELAYOUT_KEEP_LOOP for (int64_t lane = 0; lane < kLanes; ++lane) lanes[lane] = quantized(sums[at + lane], factors[at + lane], range);
+    RELAYOUT_KEEP_LOOP for (int64_t lane = 0; lane < kLanes; ++lane) {
+      lanes[lane] = quantized(finished<kHasZeros>(sums, terms, row_sum, at + lane), factors[at + lane], range);
+    }
     std::memcpy(out + at, lanes, sizeof lanes);
+  }
+}
+
+RELAYOUT_VECTORIZE void quantize(const SumBlock& block, const SumTerms& terms, const float* factors, QuantizedRange range, uint8_t* out,
+                                 int64_t stride) {
+  for (int64_t r = 0; r < block.rows; ++r, out += stride) {
+    const int32_t* const sums = block.sums + r * kColumns;
+    if (terms.row_sums == nullptr) {
+      quantize_row<false>(sums, terms, 0, factors, range, out, block.columns);
+    } else {
+      quantize_row<true>(sums, terms, terms.row_sums[r], factors, range, out, block.columns);
+    }
+  }
+}
+
+RELAYOUT_VECTORIZE void finish(const SumBlock& block, const SumTerms& terms, int32_t* out, int64_t stride) {
+  for (int64_t r = 0; r < block.rows; ++r, out += stride) {
+    const int32_t* const sums = block.sums + r * kColumns;
+    if (terms.row_sums == nullptr) {
+      for (int64_t n = 0; n < block.columns; ++n) out[n] = finished<false>(sums, terms, 0, n);
+    } else {
+      for (int64_t n = 0; n < block.columns; ++n) out[n] = finished<true>(sums, terms, terms.row_sums[r], n);
+    }
   }
 }
 
@@ -52,10 +82,6 @@ RELAYOUT_VECTORIZE void flip_signs(uint8_t* bytes, int64_t count) {
 }
 
 }  // namespace
-
-RELAYOUT_VECTORIZE void add_to(uint32_t* sums, const uint32_t* offsets, int64_t count) {
-  for (int64_t i = 0; i < count; ++i) sums[i] += offsets[i];
-}
 
 int32_t byte_at(const std::byte* data, DataType type, int64_t index) {
   const auto value = static_cast<uint8_t>(data[index]);
@@ -95,12 +121,12 @@ void IntegerKernel::prepare() {
   range_.high = static_cast<float>(high - range_.zero);
 }
 
-void IntegerKernel::store(const int32_t* sums, int64_t column, int64_t count, int64_t offset) const {
+void IntegerKernel::store(const SumBlock& block, const SumTerms& terms, int64_t column, int64_t offset, int64_t stride) const {
   std::byte* const out = destination_ + offset * element_bytes();
   if (parameters_.requantizes) {
-    quantize(sums, factors_.data() + column, range_, reinterpret_cast<uint8_t*>(out), count);
+    quantize(block, terms, factors_.data() + column, range_, reinterpret_cast<uint8_t*>(out), stride);
   } else {
-    std::memcpy(out, sums, as_size(count) * sizeof(int32_t));
+    finish(block, terms, reinterpret_cast<int32_t*>(out), stride);
   }
 }
 
@@ -123,7 +149,7 @@ void ProductKernel::run_block(int64_t source, const Product& product, int64_t ro
   const int64_t rows = std::min(kBlockRows, product.rows - row), padded = padded_depth(product.depth);
   load_rows(source, row, rows, block);
   if (parameters_.source_type == DataType::int8) flip_signs(block, rows * padded);
-  std::array<int32_t, kBlockRows> row_sums{};
+  std::array<uint32_t, kBlockRows> row_sums{};
   bool has_row_sums = false;
   for (int64_t panel = first_panel; panel < last_panel; ++panel) {
     const std::byte* const data = product.panels + panel * panel_bytes(product.depth);
@@ -148,12 +174,9 @@ void ProductKernel::run_block(int64_t source, const Product& product, int64_t ro
         for (int64_t k = 0; k < product.depth; ++k) element_at(row_sums, r) += block[r * padded + k];
       }
     }
-    for (int64_t r = 0; r < rows; ++r) {
-      auto* const row_of_sums = reinterpret_cast<uint32_t*>(sums + r * kColumns);
-      add_to(row_of_sums, offsets.data(), count);
-      if (has_zeros) subtract_multiple(row_of_sums, zeros.data(), static_cast<uint32_t>(element_at(row_sums, r)), count);
-      store(sums + r * kColumns, product.first_column + column, count, product.destination + (row + r) * product.row_stride + column);
-    }
+    const SumTerms terms{offsets.data(), zeros.data(), has_zeros ? row_sums.data() : nullptr};
+    store({sums, rows, count}, terms, product.first_column + column, product.destination + row * product.row_stride + column,
+          product.row_stride);
   }
 }
 

@@ -70,8 +70,6 @@ struct IntegerParameters {
 /// Shift of values that a panel or a row holds with the other signedness.
 inline constexpr int32_t kShift = 128;
 
-/// sums[i] += offsets[i], modulo 2^32.
-void add_to(uint32_t* sums, const uint32_t* offsets, int64_t count);
 [[nodiscard]] int32_t byte_at(const std::byte* data, DataType type, int64_t index);
 
 /// The range of round(sum · factor) in which adding the zero point stays in the type.
@@ -84,6 +82,16 @@ struct QuantizedRange {
 struct ParameterOperands {
   std::byte *source_zero = nullptr, *weights_zeros = nullptr, *source_scale = nullptr, *weights_scales = nullptr;
   std::byte *destination_scale = nullptr, *destination_zero = nullptr, *bias = nullptr;
+};
+
+/// Sums of rows, kColumns apart, and what is added to them, modulo 2^32: offsets[n] − zeros[n] · row_sums[r].
+struct SumBlock {
+  const int32_t* sums = nullptr;
+  int64_t rows = 0, columns = 0;
+};
+struct SumTerms {
+  const uint32_t *offsets = nullptr, *zeros = nullptr;  ///< by column
+  const uint32_t* row_sums = nullptr;                   ///< null: no zeros
 };
 
 /// Common part of all integer kernels: operands of the parameters, and conversion of sums.
@@ -101,8 +109,8 @@ class IntegerKernel : public Kernel {
 
   [[nodiscard]] int64_t element_bytes() const { return parameters_.requantizes ? 1 : int64_t{sizeof(int32_t)}; }
 
-  /// Stores sums of columns [column, column + count) as elements at `offset` of the destination.
-  void store(const int32_t* sums, int64_t column, int64_t count, int64_t offset) const;
+  /// Stores sums of columns from `column` on, with their terms, as elements at `offset` of the destination, rows `stride` apart.
+  void store(const SumBlock& block, const SumTerms& terms, int64_t column, int64_t offset, int64_t stride) const;
 
   /// work(part, begin, end) for each part of [0, count), each part on a separate thread.
   template <class Work>
