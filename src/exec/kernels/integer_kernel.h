@@ -24,10 +24,9 @@ struct IntegerPanel {
 [[nodiscard]] constexpr int64_t padded_depth(int64_t depth) {
   return (depth + IntegerPanel::kGroup - 1) / IntegerPanel::kGroup * IntegerPanel::kGroup;
 }
-/// Bytes of one panel: groups of 64 columns by 4 rows, then the sums of the 64 columns as int32.
-[[nodiscard]] constexpr int64_t panel_bytes(int64_t depth) {
-  return IntegerPanel::kColumns * (padded_depth(depth) + int64_t{sizeof(int32_t)});
-}
+/// Bytes of one panel: groups of 64 columns by 4 rows, then the sums of the 64 columns as int32, then what the best instructions need
+/// besides.
+[[nodiscard]] int64_t panel_bytes(int64_t depth);
 [[nodiscard]] constexpr int64_t panel_count(int64_t columns) {
   return (columns + IntegerPanel::kColumns - 1) / IntegerPanel::kColumns;
 }

@@ -1,6 +1,7 @@
 // Multiplies panels of 8-bit integers by the best instructions of the processor.
 #include <cstring>
 
+#include "base/machine.h"
 #include "base/positions.h"
 #include "base/vectorize.h"
 #include "exec/kernels/integer_kernel.h"
@@ -21,6 +22,7 @@ namespace {
 constexpr int64_t kColumns = IntegerPanel::kColumns;
 constexpr int64_t kGroup = IntegerPanel::kGroup;
 constexpr int64_t kLanes = 16;  ///< columns in one register of 512 bits
+constexpr int64_t kEight = 8;   ///< of 256 bits
 
 void multiply_generic(int64_t rows, int64_t depth, const uint8_t* a, const int8_t* b, int64_t columns, int32_t* c) {
   for (int64_t row = 0; row < rows; ++row, a += depth, c += kColumns) {
@@ -93,16 +95,16 @@ constexpr int64_t kWideDepth = 256;  ///< with it the weights of a panel stay in
 /// kVectors · 8 columns of kRows rows. Products of bytes fit 16 bits and pairs of them 32, so that nothing saturates. Rows of a are
 /// kWideDepth apart; c has the sums over the depth before it if `adds`.
 template <int kRows, int kVectors>
-RELAYOUT_AVX2 void tile_avx2(int64_t depth, const int16_t* a, const int8_t* b, const int8_t* ahead, bool adds, int32_t* c) {
+RELAYOUT_AVX2 void tile_wide(int64_t depth, const int16_t* a, const int8_t* b, const int8_t* ahead, bool adds, int32_t* c) {
   __m256i sums[kRows][kVectors][2];  // two halves per column
   RELAYOUT_UNROLL for (int r = 0; r < kRows; ++r) {
     RELAYOUT_UNROLL for (int v = 0; v < kVectors; ++v) sums[r][v][0] = sums[r][v][1] = _mm256_setzero_si256();
   }
   for (int64_t k = 0; k < depth; k += kGroup) {
     __m256i right[kVectors][2];
-    _mm_prefetch(ahead + k * kVectors * 8, _MM_HINT_T0);
+    _mm_prefetch(ahead + k * kVectors * kEight, _MM_HINT_T0);
     RELAYOUT_UNROLL for (int v = 0; v < kVectors; ++v) {
-      const auto* const from = reinterpret_cast<const __m128i*>(b + k * kColumns + v * 8 * kGroup);
+      const auto* const from = reinterpret_cast<const __m128i*>(b + k * kColumns + v * kEight * kGroup);
       right[v][0] = _mm256_cvtepi8_epi16(_mm_loadu_si128(from));
       right[v][1] = _mm256_cvtepi8_epi16(_mm_loadu_si128(from + 1));
     }
@@ -118,7 +120,7 @@ RELAYOUT_AVX2 void tile_avx2(int64_t depth, const int16_t* a, const int8_t* b, c
   }
   RELAYOUT_UNROLL for (int r = 0; r < kRows; ++r) {
     RELAYOUT_UNROLL for (int v = 0; v < kVectors; ++v) {
-      auto* const out = reinterpret_cast<__m256i*>(c + r * kColumns + v * 8);
+      auto* const out = reinterpret_cast<__m256i*>(c + r * kColumns + v * kEight);
       const __m256i mixed = _mm256_hadd_epi32(sums[r][v][0], sums[r][v][1]);  // columns 0 1 4 5 2 3 6 7
       const __m256i sum = _mm256_permute4x64_epi64(mixed, 0b11011000);
       _mm256_storeu_si256(out, adds ? _mm256_add_epi32(sum, _mm256_loadu_si256(out)) : sum);
@@ -128,17 +130,17 @@ RELAYOUT_AVX2 void tile_avx2(int64_t depth, const int16_t* a, const int8_t* b, c
 
 /// Rows of a are `stride` apart; the next `depth` rows of b are fetched meanwhile.
 template <int kRows, int kVectors>
-RELAYOUT_AVX2 void rows_avx2(int64_t depth, int64_t stride, const uint8_t* a, const int8_t* b, int64_t columns, bool adds, int32_t* c) {
+RELAYOUT_AVX2 void rows_wide(int64_t depth, int64_t stride, const uint8_t* a, const int8_t* b, int64_t columns, bool adds, int32_t* c) {
   alignas(32) int16_t wide[kRows * kWideDepth];
   for (int r = 0; r < kRows; ++r) {
     for (int64_t k = 0; k < depth; ++k) wide[r * kWideDepth + k] = a[r * stride + k];
   }
-  for (int64_t n = 0; n < columns; n += kVectors * 8) {
-    tile_avx2<kRows, kVectors>(depth, wide, b + n * kGroup, b + depth * (kColumns + n), adds, c + n);
+  for (int64_t n = 0; n < columns; n += kVectors * kEight) {
+    tile_wide<kRows, kVectors>(depth, wide, b + n * kGroup, b + depth * (kColumns + n), adds, c + n);
   }
 }
 
-RELAYOUT_AVX2 void multiply_avx2(int64_t rows, int64_t depth, const uint8_t* a, const int8_t* b, int64_t columns, int32_t* c) {
+RELAYOUT_AVX2 void multiply_wide(int64_t rows, int64_t depth, const uint8_t* a, const int8_t* b, int64_t columns, int32_t* c) {
   constexpr int64_t kMost = 4;
   for (int64_t first = 0; first < depth; first += kWideDepth) {
     const int64_t count = std::min(kWideDepth, depth - first);
@@ -146,9 +148,152 @@ RELAYOUT_AVX2 void multiply_avx2(int64_t rows, int64_t depth, const uint8_t* a, 
       product(count, depth, a + row * depth + first, b + first * kColumns, columns, first > 0, c + row * kColumns);
     };
     int64_t row = 0;
-    for (; row + kMost <= rows; row += kMost) multiply(rows_avx2<kMost, 1>, row);
-    for (; row + 2 <= rows; row += 2) multiply(rows_avx2<2, 2>, row);
-    if (row < rows) multiply(rows_avx2<1, 4>, row);
+    for (; row + kMost <= rows; row += kMost) multiply(rows_wide<kMost, 1>, row);
+    for (; row + 2 <= rows; row += 2) multiply(rows_wide<2, 2>, row);
+    if (row < rows) multiply(rows_wide<1, 4>, row);
+  }
+}
+
+// Sums of two products of bytes, as one instruction makes them, would saturate at 16 bits. In panels for AVX2 the second weight of such
+// pairs is moved to a list, as long as that is short; where it is not, bytes are widened to 16 bits before they are multiplied.
+
+/// After the sums of a panel: entries, in the order of their columns, of eight columns by a group of rows.
+struct MovedWeights {
+  int32_t* ends = nullptr;    ///< of the entries of each eight columns; the last is negative where nothing was moved
+  int32_t* rows = nullptr;    ///< the first of the group
+  int8_t* weights = nullptr;  ///< [entries][8 columns][kGroup]
+  int64_t capacity = 0;
+};
+
+constexpr int64_t kEights = kColumns / kEight, kEntryBytes = kEight * kGroup;
+
+MovedWeights moved_weights(std::byte* panel, int64_t depth) {
+  std::byte* const begin = panel + kColumns * (depth + int64_t{sizeof(int32_t)});
+  const int64_t capacity = depth / kGroup;
+  auto* const ends = reinterpret_cast<int32_t*>(begin);
+  return {ends, ends + kEights, reinterpret_cast<int8_t*>(ends + kEights + capacity), capacity};
+}
+
+/// The second weights of pairs with 255 · (b0 + b1) beyond 16 bits, in their places; the others are 0.
+RELAYOUT_AVX2 __m256i second_of_large_pairs(__m256i weights) {
+  const __m256i one = _mm256_set1_epi8(1), none = _mm256_setzero_si256();
+  const __m256i above = _mm256_maddubs_epi16(one, _mm256_max_epi8(weights, none));
+  const __m256i below = _mm256_maddubs_epi16(one, _mm256_min_epi8(weights, none));
+  const __m256i large =
+      _mm256_or_si256(_mm256_cmpgt_epi16(above, _mm256_set1_epi16(128)), _mm256_cmpgt_epi16(_mm256_set1_epi16(-128), below));
+  return _mm256_and_si256(weights, _mm256_slli_epi16(large, 8));
+}
+
+RELAYOUT_AVX2 void move_weights(std::byte* panel, int64_t depth) {
+  const MovedWeights moved = moved_weights(panel, depth);
+  const auto place = [&](int64_t eight, int64_t row) { return reinterpret_cast<__m256i*>(panel + row * kColumns + eight * kEntryBytes); };
+  int64_t count = 0;
+  for (int64_t eight = 0; eight < kEights; ++eight) {
+    for (int64_t row = 0; row < depth; row += kGroup) {
+      const __m256i weights = _mm256_loadu_si256(place(eight, row)), second = second_of_large_pairs(weights);
+      if (_mm256_testz_si256(second, second) != 0) continue;
+      if (count == moved.capacity) {  // back to their places
+        for (int64_t i = 0, at = 0; i < count; ++i) {
+          while (at < eight && i >= moved.ends[at]) ++at;
+          const __m256i entry = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(moved.weights + i * kEntryBytes));
+          _mm256_storeu_si256(place(at, moved.rows[i]), _mm256_or_si256(entry, _mm256_loadu_si256(place(at, moved.rows[i]))));
+        }
+        moved.ends[kEights - 1] = -1;
+        return;
+      }
+      _mm256_storeu_si256(place(eight, row), _mm256_andnot_si256(_mm256_cmpeq_epi8(second, weights), weights));
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(moved.weights + count * kEntryBytes), second);
+      moved.rows[count++] = static_cast<int32_t>(row);
+    }
+    moved.ends[eight] = static_cast<int32_t>(count);
+  }
+}
+
+/// Adds the products with moved weights in all columns, for other instructions.
+void add_moved(int64_t rows, int64_t depth, const uint8_t* a, const MovedWeights& moved, int32_t* c) {
+  for (int64_t i = 0, eight = 0; i < moved.ends[kEights - 1]; ++i) {
+    while (i >= moved.ends[eight]) ++eight;
+    for (int64_t at = 0; at < rows * kEntryBytes; ++at) {
+      const int64_t row = at / kEntryBytes, place = at % kEntryBytes;
+      const int32_t product = a[row * depth + moved.rows[i] + place % kGroup] * moved.weights[i * kEntryBytes + place];
+      int32_t& sum = c[row * kColumns + eight * kEight + place / kGroup];
+      sum = static_cast<int32_t>(static_cast<uint32_t>(sum) + static_cast<uint32_t>(product));
+    }
+  }
+}
+
+/// As tile_wide(), for pairs that do not saturate. Rows of a are `stride` apart.
+template <int kRows, int kVectors>
+RELAYOUT_AVX2 void tile_bytes(int64_t depth, int64_t stride, const uint8_t* a, const int8_t* b, const int8_t* ahead, bool adds,
+                              int32_t* c) {
+  const __m256i one = _mm256_set1_epi16(1);
+  __m256i sums[kRows][kVectors];
+  const auto place = [&](int r, int v) { return reinterpret_cast<__m256i*>(c + r * kColumns + v * kEight); };
+  RELAYOUT_UNROLL for (int r = 0; r < kRows; ++r) {
+    RELAYOUT_UNROLL for (int v = 0; v < kVectors; ++v) sums[r][v] = adds ? _mm256_loadu_si256(place(r, v)) : _mm256_setzero_si256();
+  }
+  for (int64_t k = 0; k < depth; k += kGroup) {
+    __m256i right[kVectors];
+    _mm_prefetch(ahead + k * kVectors * kEight, _MM_HINT_T0);
+    RELAYOUT_UNROLL for (int v = 0; v < kVectors; ++v) {
+      right[v] = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(b + k * kColumns + v * kEntryBytes));
+    }
+    RELAYOUT_UNROLL for (int r = 0; r < kRows; ++r) {
+      const __m256i left = _mm256_set1_epi32(four_bytes(a + r * stride + k));
+      RELAYOUT_UNROLL for (int v = 0; v < kVectors; ++v) {
+        accumulate(sums[r][v], _mm256_madd_epi16(_mm256_maddubs_epi16(left, right[v]), one));
+      }
+    }
+  }
+  RELAYOUT_UNROLL for (int r = 0; r < kRows; ++r) {
+    RELAYOUT_UNROLL for (int v = 0; v < kVectors; ++v) _mm256_storeu_si256(place(r, v), sums[r][v]);
+  }
+}
+
+/// Adds the products with moved weights of eight columns.
+template <int kRows>
+RELAYOUT_AVX2 void tile_moved(const MovedWeights& moved, int64_t begin, int64_t end, int64_t stride, const uint8_t* a, int32_t* c) {
+  const __m256i one = _mm256_set1_epi16(1);
+  __m256i sums[kRows];
+  RELAYOUT_UNROLL for (int r = 0; r < kRows; ++r) sums[r] = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(c + r * kColumns));
+  for (int64_t i = begin; i < end; ++i) {
+    const __m256i right = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(moved.weights + i * kEntryBytes));
+    RELAYOUT_UNROLL for (int r = 0; r < kRows; ++r) {
+      const __m256i left = _mm256_set1_epi32(four_bytes(a + r * stride + moved.rows[i]));
+      accumulate(sums[r], _mm256_madd_epi16(_mm256_maddubs_epi16(left, right), one));
+    }
+  }
+  RELAYOUT_UNROLL for (int r = 0; r < kRows; ++r) _mm256_storeu_si256(reinterpret_cast<__m256i*>(c + r * kColumns), sums[r]);
+}
+
+template <int kRows, int kVectors>
+RELAYOUT_AVX2 void rows_bytes(int64_t depth, int64_t stride, const uint8_t* a, const int8_t* b, int64_t columns, bool adds, int32_t* c) {
+  for (int64_t n = 0; n < columns; n += kVectors * kEight) {
+    tile_bytes<kRows, kVectors>(depth, stride, a, b + n * kGroup, b + depth * (kColumns + n), adds, c + n);
+  }
+}
+
+RELAYOUT_AVX2 void multiply_bytes(int64_t rows, int64_t depth, const uint8_t* a, const int8_t* b, const MovedWeights& moved,
+                                  int64_t columns, int32_t* c) {
+  constexpr int64_t kMost = 4;
+  for (int64_t first = 0; first < depth; first += kWideDepth) {
+    const int64_t count = std::min(kWideDepth, depth - first);
+    const auto multiply = [&](auto product, int64_t row) {
+      product(count, depth, a + row * depth + first, b + first * kColumns, columns, first > 0, c + row * kColumns);
+    };
+    int64_t row = 0;
+    for (; row + kMost <= rows; row += kMost) multiply(rows_bytes<kMost, 2>, row);
+    for (; row + 2 <= rows; row += 2) multiply(rows_bytes<2, 4>, row);
+    if (row < rows) multiply(rows_bytes<1, 4>, row);
+  }
+  for (int64_t eight = 0, begin = 0; eight * kEight < columns; begin = moved.ends[eight++]) {
+    if (begin == moved.ends[eight]) continue;
+    const auto multiply = [&](auto product, int64_t row) {
+      product(moved, begin, moved.ends[eight], depth, a + row * depth, c + row * kColumns + eight * kEight);
+    };
+    int64_t row = 0;
+    for (; row + kMost <= rows; row += kMost) multiply(tile_moved<kMost>, row);
+    for (; row < rows; ++row) multiply(tile_moved<1>, row);
   }
 }
 
@@ -252,7 +397,17 @@ void pack_panels(const ByteMatrix& matrix, std::byte* packed) {
       }
     }
     std::memcpy(packed + kColumns * depth, sums, sizeof sums);
+#ifdef RELAYOUT_X86
+    if (best_integer_isa() == IntegerIsa::avx2) move_weights(packed, depth);
+#endif
   }
+}
+
+int64_t panel_bytes(int64_t depth) {
+  const int64_t groups = padded_depth(depth) / kGroup, plain = kColumns * (kGroup * groups + int64_t{sizeof(int32_t)});
+  if (best_integer_isa() != IntegerIsa::avx2) return plain;
+  constexpr int64_t kOfEntry = kEight * kGroup + int64_t{sizeof(int32_t)};
+  return plain + whole_lines(kColumns / kEight * int64_t{sizeof(int32_t)} + groups * kOfEntry);
 }
 
 IntegerIsa best_integer_isa() {
@@ -297,9 +452,17 @@ void multiply_panel(IntegerIsa isa, int64_t rows, int64_t depth, const uint8_t* 
     if (columns <= 2 * kLanes) return multiply_vnni<2>(rows, 0, padded, a, b, c);
     return multiply_vnni<4>(rows, 0, padded, a, b, c);
   }
-  if (isa == IntegerIsa::avx2) return multiply_avx2(rows, padded, a, b, columns, c);
+  const bool may_be_moved = best_integer_isa() == IntegerIsa::avx2;
+  const MovedWeights moved = may_be_moved ? moved_weights(const_cast<std::byte*>(panel), padded) : MovedWeights{};
+  const bool is_moved = may_be_moved && moved.ends[kEights - 1] >= 0;
+  if (isa == IntegerIsa::avx2) {
+    return is_moved ? multiply_bytes(rows, padded, a, b, moved, columns, c) : multiply_wide(rows, padded, a, b, columns, c);
+  }
 #endif
   multiply_generic(rows, padded, a, b, columns, c);
+#ifdef RELAYOUT_X86
+  if (is_moved) add_moved(rows, padded, a, moved, c);
+#endif
 }
 
 }  // namespace relayout::exec
