@@ -121,6 +121,37 @@ RELAYOUT_VECTORIZE void gru_state(const Row& row, const float* update, const flo
   }
 }
 
+/// The least and the largest of states and 0.
+RELAYOUT_VECTORIZE std::pair<float, float> range_of(const float* states, int64_t count) {
+  constexpr int64_t kLanes = 16;
+  float low[kLanes] = {}, high[kLanes] = {};
+  int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) {
+    for (int64_t lane = 0; lane < kLanes; ++lane) {
+      low[lane] = states[i + lane] < low[lane] ? states[i + lane] : low[lane];
+      high[lane] = states[i + lane] > high[lane] ? states[i + lane] : high[lane];
+    }
+  }
+  for (; i < count; ++i) low[0] = std::min(low[0], states[i]), high[0] = std::max(high[0], states[i]);
+  return {*std::ranges::min_element(low), *std::ranges::max_element(high)};
+}
+
+/// Adding and subtracting 1.5 · 2^23 rounds half to even; states are in the range, so that their codes need no other limits.
+RELAYOUT_VECTORIZE void quantize(const float* states, float scale, float zero, int64_t count, uint8_t* codes) {
+  constexpr float kRounder = 12582912.0F, kLevels = 255;
+  for (int64_t i = 0; i < count; ++i) {
+    const float code = ((states[i] / scale + kRounder) - kRounder) + zero;
+    const float raised = code > 0 ? code : 0;
+    codes[i] = static_cast<uint8_t>(static_cast<int32_t>(raised < kLevels ? raised : kLevels));
+  }
+}
+
+/// Sums of products of the states' codes with one panel, as numbers.
+RELAYOUT_VECTORIZE void dequantize(const int32_t* sums, const int32_t* of_column, int32_t zero, const float* scales, float scale,
+                                   float* out) {
+  for (int64_t n = 0; n < kColumns; ++n) out[n] = static_cast<float>(sums[n] - zero * of_column[n]) * (scale * scales[n]);
+}
+
 /// Columns of R that are multiplied at once: all, except that those of a GRU's h wait for the reset gate.
 int64_t first_columns(const Recurrence& recurrence) {
   const bool waits = recurrence.kind == Recurrence::Kind::gru && !recurrence.linear_before_reset;
@@ -240,16 +271,12 @@ class RecurrentKernel : public Kernel {
   /// Quantizes all states as DynamicQuantizeLinear does.
   void quantize_states() {
     constexpr float kLevels = 255;
-    const auto [low, high] = std::ranges::minmax(h_);
-    const float least = std::min(low, 0.0F), most = std::max(high, 0.0F);
+    const auto [least, most] = range_of(h_.data(), std::ssize(h_));
     state_scale_ = most == least ? 1 : (most - least) / kLevels;
     const float zero = std::nearbyint(std::clamp(-least / state_scale_, 0.0F, kLevels));
     state_zero_ = static_cast<int32_t>(zero);
     for (int64_t b = 0; b < spec_.batch; ++b) {
-      for (int64_t j = 0; j < spec_.hidden; ++j) {
-        const float code = std::clamp(std::nearbyint(h_[as_size(b * spec_.hidden + j)] / state_scale_) + zero, 0.0F, kLevels);
-        codes_[as_size(b * padded_depth(spec_.hidden) + j)] = static_cast<uint8_t>(code);
-      }
+      quantize(h_.data() + b * spec_.hidden, state_scale_, zero, spec_.hidden, codes_.data() + b * padded_depth(spec_.hidden));
     }
   }
 
@@ -266,10 +293,8 @@ class RecurrentKernel : public Kernel {
         int32_t sums[kColumns];
         for (int64_t b = 0; b < spec_.batch; ++b) {
           multiply_panel(isa, 1, spec_.hidden, codes_.data() + b * padded_depth(spec_.hidden), at, kColumns, sums);
-          float* const out = products_.data() + b * product_stride_ + panel * kColumns;
-          for (int64_t n = 0; n < kColumns; ++n) {
-            out[n] = static_cast<float>(sums[n] - state_zero_ * of_column[n]) * (state_scale_ * packed[panel * kColumns + n]);
-          }
+          dequantize(sums, of_column, state_zero_, packed + panel * kColumns, state_scale_,
+                     products_.data() + b * product_stride_ + panel * kColumns);
         }
       }
     });
