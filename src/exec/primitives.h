@@ -40,7 +40,9 @@ enum class Function : uint8_t {
   ceil,
   reciprocal,
   negate,
-  is_nonzero,  ///< 1 or 0
+  is_nonzero,    ///< 1 or 0
+  round_half,    ///< to f16
+  round_bfloat,  ///< to bf16
   sine,
   cosine,
   softsign,

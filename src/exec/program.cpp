@@ -4,6 +4,7 @@
 #include <onnx/defs/schema.h>
 
 #include "base/indexed.h"
+#include "exec/lower/fuse.h"
 #include "model/functions.h"
 #include "model/node.h"
 #include "model/walk.h"
@@ -46,15 +47,39 @@ constexpr std::string_view kWidened[] = {"AveragePool",
                                          "Softmax"};
 static_assert(std::ranges::is_sorted(kWidened));
 
+/// Operators whose results are among the numbers that they read, or these with another sign: nothing is rounded.
+constexpr std::string_view kExact[] = {"Abs",     "Clip",          "Concat",    "DepthToSpace", "Expand",       "Flatten",
+                                       "Gather",  "GlobalMaxPool", "Identity",  "Max",          "MaxPool",      "Min",
+                                       "Neg",     "Relu",          "Reshape",   "Slice",        "SpaceToDepth", "Split",
+                                       "Squeeze", "Tile",          "Transpose", "Unsqueeze",    "Where"};
+static_assert(std::ranges::is_sorted(kExact));
+
+bool is_exact(const Node& node) {
+  return std::ranges::binary_search(kExact, node.op_type());
+}
+
+/// Whether a node of 16-bit numbers runs in single precision.
+bool is_widened(const Node& node, bool all) {
+  if (!node.domain().empty()) return false;
+  const std::string& op = node.op_type();
+  return std::ranges::binary_search(kWidened, op) || (all && op != "Cast" && (is_exact(node) || may_be_stages(op)));
+}
+
+/// Whether a node of a widened one's body rounds to 16 bits: else its Casts read these.
+bool is_rounding(const Node& node) {
+  const auto& attributes = node.message().attribute();
+  return node.is("Cast") && !attributes.empty() && attributes[0].i() != static_cast<int64_t>(DataType::float32);
+}
+
 bool is_control_flow(const Node& node) {
   return has_trait(node, Trait::control_flow);
 }
 
 /// The node with Casts from and to its 16-bit type around it; nothing where it has none, or not all of its types are known.
-std::optional<onnx::FunctionProto> in_single_precision(const Node& node, Constants& constants) {
-  if (!node.domain().empty() || !std::ranges::binary_search(kWidened, node.op_type()) || first_output(node) != node.output(0)) return {};
+std::optional<onnx::FunctionProto> in_single_precision(const Node& node, Constants& constants, bool all) {
+  if (!is_widened(node, all) || node.inputs().empty() || first_output(node) != node.output(0)) return {};
   const auto type_of = [&](const Value* value) { return value == nullptr ? DataType::undefined : constants.type_of(*value); };
-  const DataType half = type_of(node.input(0));
+  const DataType half = type_of(node.input(node.is("Where") ? 1 : 0));
   if (!kHalfTypes.has(half)) return std::nullopt;
   onnx::FunctionProto out;
   out.set_name(node.op_type());
@@ -166,6 +191,7 @@ class Program::Builder {
     for (const Value* input : graph.inputs()) program_.inputs_.push_back(id_of(input));
     add_nodes(graph);
     for (const Value* output : graph.outputs()) program_.outputs_.push_back(id_of(output));
+    if (options_.widen_all) drop_unread_casts();
     find_captures();
     count_readers();
     drop_unread_outputs();
@@ -183,10 +209,8 @@ class Program::Builder {
         add_call(*node, instantiate(find_operator_body(*node).value(), *node));
       } else if (op->body != nullptr) {
         add_call(*node, facts_.shapes.compose(*op, *node, facts_.constants));
-      } else if (const auto wide = options_.widen ? in_single_precision(*node, facts_.constants) : std::nullopt) {
-        const std::size_t first = program_.nodes_.size();
-        add_call(*node, instantiate({&*wide, {}}, *node));
-        for (std::size_t i = first; i < program_.nodes_.size(); ++i) program_.nodes_[id_at<NodeId>(i)].stands_for = node;
+      } else if (const auto wide = options_.widen ? in_single_precision(*node, facts_.constants, options_.widen_all) : std::nullopt) {
+        add_widened(*node, *wide);
       } else {
         add_node(*node);
         facts_.join(*node);
@@ -195,7 +219,32 @@ class Program::Builder {
     --depth_;
   }
 
+  void add_widened(const Node& node, const onnx::FunctionProto& wide) {
+    const std::size_t first = program_.nodes_.size();
+    is_widening_ = options_.widen_all;
+    add_call(node, instantiate({&wide, {}}, node));
+    is_widening_ = false;
+    for (std::size_t i = first; i < program_.nodes_.size(); ++i) {
+      ProgramNode& part = program_.nodes_[id_at<NodeId>(i)];
+      part.stands_for = &node;
+      if (options_.widen_all && is_exact(node) && is_rounding(*part.node)) wide_.try_emplace(part.output(0), part.input(0));
+    }
+  }
+
+  /// Whether the wide form of a value of 16 bits is there already, which then is the result of this Cast to it.
+  bool reuse_wide(const Node& node) {
+    if (!is_widening_ || !node.is("Cast") || is_rounding(node)) return false;
+    const auto [known, is_new] = wide_.try_emplace(id_of(node.input(0)), ValueId::none);
+    if (is_new) {
+      known->second = id_of(node.output(0));
+    } else {
+      program_.ids_[node.output(0)] = known->second;
+    }
+    return !is_new;
+  }
+
   void add_node(const Node& node) {
+    if (reuse_wide(node)) return;
     const Op* const op = is_control_flow(node) ? nullptr : find_op(node);
     ProgramNode entry{program_.nodes_.end_id(), &node, op, OpCall(node, node.opset()), {}, {}, {}};
     entry.call.threads = options_.threads;
@@ -242,6 +291,30 @@ class Program::Builder {
     return value != nullptr || index > 0 ? id_of(value) : program_.values_.add(nullptr);
   }
 
+  /// Of values whose wide forms alone are read.
+  void drop_unread_casts() {
+    IdVector<ValueId, int> readers(program_.values_.size());
+    const auto count = [&](const ProgramNode& node, int change) { node.for_each_read([&](ValueId value) { readers[value] += change; }); };
+    for (const ProgramNode& node : program_.nodes_) count(node, 1);
+    for (const ValueId output : program_.outputs_) {
+      if (output != ValueId::none) ++readers[output];
+    }
+    IdVector<NodeId, bool> is_dropped(program_.nodes_.size(), false);
+    for (std::size_t i = program_.nodes_.size(); i-- > 0;) {
+      const ProgramNode& node = program_.nodes_[id_at<NodeId>(i)];
+      if (node.stands_for == nullptr || !node.node->is("Cast") || readers[node.output(0)] > 0) continue;
+      is_dropped[node.id] = true;
+      count(node, -1);
+    }
+    IdVector<NodeId, ProgramNode> kept;
+    for (ProgramNode& node : program_.nodes_) {
+      if (is_dropped[node.id]) continue;
+      node.id = kept.end_id();
+      kept.add(std::move(node));
+    }
+    program_.nodes_ = std::move(kept);
+  }
+
   void find_captures() {
     for (const ValueId id : program_.values_.ids()) {
       const Value* const value = program_.values_[id];
@@ -281,6 +354,8 @@ class Program::Builder {
   std::unordered_set<const Graph*> own_graphs_;  ///< the graph and the instances
   const Caller* caller_ = nullptr;               ///< of the nodes that are being added
   int depth_ = 0;
+  bool is_widening_ = false;                   ///< adds the nodes of a widened node
+  std::unordered_map<ValueId, ValueId> wide_;  ///< f32 forms of values of 16 bits
 };
 
 Program::Program(const Graph& graph, const Functions& functions, const ProgramOptions& options) : graph_(&graph) {

@@ -97,6 +97,8 @@ struct ProgramOptions {
   uint64_t seed = 1;
   /// Compute nodes of 16-bit numbers whose kernels are slow in single precision, and round their results to 16 bits.
   bool widen = false;
+  /// Also elementwise nodes and nodes that move elements: values of 16 bits are f32 between them, rounded.
+  bool widen_all = false;
 };
 
 /// A graph made ready for planning, once for all shapes: the nodes that outputs depend on, in order, with their values numbered, calls of

@@ -132,7 +132,11 @@ bool Routine::Key::operator==(const Key& other) const {
 Routine::Routine(const Graph& graph, RoutineContext& context, Place place)
     : context_(context),
       place_(std::move(place)),
-      program_(graph, context.functions, {context.threads, context.options.seed, context.options.mode != Mode::reference}) {}
+      program_(graph, context.functions,
+               {.threads = context.threads,
+                .seed = context.options.seed,
+                .widen = context.options.mode != Mode::reference,
+                .widen_all = context.options.mode == Mode::optimized && !context.options.is_watched()}) {}
 
 Routine::~Routine() = default;
 

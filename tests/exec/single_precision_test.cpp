@@ -1,4 +1,5 @@
 // Tests nodes of 16-bit numbers that run in single precision between Casts: results, what observers see, and the names of the steps.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -82,6 +83,43 @@ TEST(SinglePrecision, ResultsAreThoseOfDoublePrecisionRoundedOnce) {
       for (std::size_t i = 0; i < results[mode].size(); ++i) {
         const double right = results[Mode::reference][i];
         EXPECT_NEAR(results[mode][i], right, std::abs(right) * ulp * 2.01 + 1e-6) << to_string(mode) << " element " << i;
+      }
+    }
+  }
+}
+
+/// Nodes in a row, one value read twice, results that are read and given out, and moved elements. Sums of such numbers are exact in single
+/// precision, so that only the roundings of the file are left.
+TEST(SinglePrecision, ChainsRoundWhereTheFileSays) {
+  const std::string bodies[] = {
+      "p = MatMul (x, w)  q = Mul (p, p)  r = Relu (q)  y = Add (r, p)",
+      "p = MatMul (x, w)  q = Neg (p)  z = Transpose <perm = [1, 0]> (q)  r = MatMul (w, q)  s = Mul (r, r)  y = Sub (s, r)",
+      "p = MatMul (x, w)  z = Concat <axis = 1> (p, p)  q = Sqrt (p)  r = Abs (p)  y = Div (r, p)",
+      "p = Mul (x, x)  q = MatMul (p, w)  y = Mul (q, q)  z = Reshape <allowzero = 0> (y, dims)",
+      "p = Add (x, x)  c = Less (p, x)  q = MatMul (p, w)  r = Where (c, p, x)  z = MatMul (r, w)  y = Max (z, q)",
+  };
+  for (const std::string type : {"float16", "bfloat16"}) {
+    for (const std::string& body : bodies) {
+      SCOPED_TRACE(type + ": " + body);
+      const bool has_z = body.find("z =") != std::string::npos;
+      const std::string head = "net (" + type + "[6, 6] x, " + type + "[6, 6] w, int64[2] dims) => (" + type + "[a, b] y" +
+                               (has_z ? ", " + type + "[c, d] z" : "") + ") { ";
+      const auto model = TextModel(head + body + " }", R"(<ir_version: 10, opset_import: ["" : 22]>)").load();
+      const DataType half = type == "float16" ? DataType::float16 : DataType::bfloat16;
+      Tensor dims(DataType::int64, {2});
+      dims.data<int64_t>()[0] = 4, dims.data<int64_t>()[1] = 9;
+      const Inputs inputs{{"x", numbers(half, {6, 6})}, {"w", numbers(half, {6, 6})}, {"dims", Datum(dims)}};
+      std::map<Mode, std::vector<std::vector<double>>> results;
+      for (const Mode mode : {Mode::as_written, Mode::optimized}) {
+        ExecuteOptions options;
+        options.mode = mode;
+        for (const Datum& output : Executor(model->graph(), options).run(inputs)) {
+          EXPECT_EQ(output.tensor.type(), half);
+          results[mode].push_back(values_of(output.tensor));
+        }
+      }
+      for (std::size_t k = 0; k < results[Mode::optimized].size(); ++k) {
+        EXPECT_THAT(results[Mode::optimized][k], testing::Pointwise(testing::NanSensitiveDoubleEq(), results[Mode::as_written][k])) << k;
       }
     }
   }

@@ -50,6 +50,14 @@ template <class F>
   return beyond == 0;
 }
 
+/// At most kChunk elements to a 16-bit type and back.
+void round_to(DataType type, float* out, const float* in, int64_t count) {
+  std::array<uint16_t, kChunk> codes;
+  auto* const bytes = reinterpret_cast<std::byte*>(codes.data());
+  store(type, bytes, 1, count, in);
+  load(type, bytes, 1, count, out);
+}
+
 RELAYOUT_VECTORIZE void apply_function(const ElementwiseStage& stage, float* out, const float* in, int64_t count) {
   const float alpha = stage.alpha, beta = stage.beta;
   switch (stage.function) {
@@ -96,6 +104,10 @@ RELAYOUT_VECTORIZE void apply_function(const ElementwiseStage& stage, float* out
       return map(out, in, count, [](float x) { return -x; });
     case Function::is_nonzero:
       return map(out, in, count, [](float x) { return x == 0 ? 0.0F : 1.0F; });
+    case Function::round_half:
+      return round_to(DataType::float16, out, in, count);
+    case Function::round_bfloat:
+      return round_to(DataType::bfloat16, out, in, count);
     case Function::sine:
       if (!are_well_reduced(in, count)) return map(out, in, count, [](float x) { return std::sin(x); });
       return map(out, in, count, [](float x) { return sine_or_cosine(x, 0); });
@@ -174,8 +186,9 @@ RELAYOUT_VECTORIZE void apply_binary(const ElementwiseStage& stage, float* out, 
 /// Whether a function is computed by a series, in which each step waits for the previous one.
 bool is_series(const ElementwiseStage& stage) {
   using enum Function;
-  constexpr Function kDirect[] = {relu,   clip,       hard_sigmoid, hard_swish,       abs,    sqrt, round, linear, floor, reciprocal, ceil,
-                                  negate, is_nonzero, softsign,     thresholded_relu, square, cube};
+  constexpr Function kDirect[] = {relu,         clip,     hard_sigmoid,     hard_swish, abs,    sqrt,       round,
+                                  linear,       floor,    reciprocal,       ceil,       negate, is_nonzero, round_half,
+                                  round_bfloat, softsign, thresholded_relu, square,     cube};
   return stage.is_binary ? stage.binary == BinaryFunction::power : std::ranges::find(kDirect, stage.function) == std::end(kDirect);
 }
 

@@ -161,8 +161,9 @@ inline constexpr int64_t kShortLine = 16;
 /// x · f(x) as one function of x = `through`, from `gate`, which is f, and `product`; or nothing.
 [[nodiscard]] std::optional<Stage> gated_stage_of(const ValueFacts& facts, const ProgramNode& gate, const ProgramNode& product,
                                                   ValueId through);
-/// 1 where x = `through` is not 0, else 0: a Cast to bool and one back, as masks are written; or nothing.
-[[nodiscard]] std::optional<Stage> truth_stage_of(const ValueFacts& facts, const ProgramNode& first, const ProgramNode& second,
+/// Two Casts of x = `through`, to another type and back: 1 where x is not 0, else 0, as masks are written, or x rounded to 16 bits; or
+/// nothing.
+[[nodiscard]] std::optional<Stage> casts_stage_of(const ValueFacts& facts, const ProgramNode& first, const ProgramNode& second,
                                                   ValueId through);
 /// Consecutive nodes of a group as stages over `through`, or nothing.
 [[nodiscard]] std::optional<std::vector<Stage>> stages_of(const ValueFacts& facts, std::span<const ProgramNode* const> nodes,

@@ -341,12 +341,20 @@ std::optional<Stage> gated_stage_of(const ValueFacts& facts, const ProgramNode& 
   return stage;
 }
 
-std::optional<Stage> truth_stage_of(const ValueFacts& facts, const ProgramNode& first, const ProgramNode& second, ValueId through) {
+std::optional<Stage> casts_stage_of(const ValueFacts& facts, const ProgramNode& first, const ProgramNode& second, ValueId through) {
   const bool are_casts = first.node->op_type() == kCast && second.node->op_type() == kCast;
   if (!are_casts || first.input(0) != through || second.input(0) != first.output(0)) return std::nullopt;
   if (!facts.is_float_tensor(through) || !facts.is_tensor(first.output(0)) || !facts.is_float_tensor(second.output(0))) return std::nullopt;
-  if (facts.info(first.output(0)).type != DataType::boolean) return std::nullopt;
-  return function(Function::is_nonzero);
+  switch (facts.info(first.output(0)).type) {
+    case DataType::boolean:
+      return function(Function::is_nonzero);
+    case DataType::float16:
+      return function(Function::round_half);
+    case DataType::bfloat16:
+      return function(Function::round_bfloat);
+    default:
+      return std::nullopt;
+  }
 }
 
 namespace {
@@ -393,7 +401,7 @@ std::optional<std::vector<Stage>> stages_of(const ValueFacts& facts, std::span<c
   std::vector<ValueId> arguments;  // of the stages, where they are values of the program
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     auto pair = i + 1 < nodes.size() ? gated_stage_of(facts, *nodes[i], *nodes[i + 1], through) : std::nullopt;
-    if (!pair && i + 1 < nodes.size()) pair = truth_stage_of(facts, *nodes[i], *nodes[i + 1], through);
+    if (!pair && i + 1 < nodes.size()) pair = casts_stage_of(facts, *nodes[i], *nodes[i + 1], through);
     if (pair) {
       out.push_back(*pair);
       ++i;

@@ -51,6 +51,8 @@ dnnl::algorithm algorithm_of(Function function) {
     case Function::reciprocal:
     case Function::negate:
     case Function::is_nonzero:
+    case Function::round_half:
+    case Function::round_bfloat:
     case Function::sine:
     case Function::cosine:
     case Function::softsign:

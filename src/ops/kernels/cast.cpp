@@ -136,6 +136,8 @@ void convert_numbers(const OpCall& call, const Tensor& from, const Tensor& to) {
   const auto convert_as = [&]<class Domain>(Domain) {
     loop.run(call.threads, [&](std::byte* const* data, const int64_t* strides, int64_t count) {
       if (strides[0] == 1 && strides[1] == 1 && convert_run(type, data[1], to_type, data[0], count)) return;
+      if (strides[0] == 1 && is_native<Domain>(to_type)) return load(type, data[1], strides[1], count, reinterpret_cast<Domain*>(data[0]));
+      if (strides[1] == 1 && is_native<Domain>(type)) return store(to_type, data[0], strides[0], count, reinterpret_cast<Domain*>(data[1]));
       std::array<Domain, kChunk> values;
       for (int64_t begin = 0; begin < count; begin += kChunk) {
         const int64_t length = std::min(kChunk, count - begin);
