@@ -43,6 +43,8 @@ enum class Function : uint8_t {
   is_nonzero,    ///< 1 or 0
   round_half,    ///< to f16
   round_bfloat,  ///< to bf16
+  steps_u8,      ///< of alpha, from -beta on, 256 of them
+  steps_i8,      ///< of alpha, from -128 - beta on, 256 of them
   sine,
   cosine,
   softsign,

@@ -62,7 +62,8 @@ bool is_exact(const Node& node) {
 bool is_widened(const Node& node, bool all) {
   if (!node.domain().empty()) return false;
   const std::string& op = node.op_type();
-  return std::ranges::binary_search(kWidened, op) || (all && op != "Cast" && (is_exact(node) || may_be_stages(op)));
+  return std::ranges::binary_search(kWidened, op) ||
+         (all && op != "Cast" && op != "QuantizeLinear" && (is_exact(node) || may_be_stages(op)));
 }
 
 /// Whether a node of a widened one's body rounds to 16 bits: else its Casts read these.

@@ -50,6 +50,13 @@ template <class F>
   return beyond == 0;
 }
 
+/// Quantized and dequantized. Adding and subtracting 1.5 · 2^23 rounds half to even; NaN becomes the lower end.
+[[gnu::always_inline]] inline float in_steps(float x, float step, float low, float high) {
+  constexpr float kRounder = 12582912.0F;
+  const float exact = x / step, raised = exact > low ? exact : low;
+  return (((raised < high ? raised : high) + kRounder) - kRounder) * step;
+}
+
 /// At most kChunk elements to a 16-bit type and back.
 void round_to(DataType type, float* out, const float* in, int64_t count) {
   std::array<uint16_t, kChunk> codes;
@@ -108,6 +115,10 @@ RELAYOUT_VECTORIZE void apply_function(const ElementwiseStage& stage, float* out
       return round_to(DataType::float16, out, in, count);
     case Function::round_bfloat:
       return round_to(DataType::bfloat16, out, in, count);
+    case Function::steps_u8:
+      return map(out, in, count, [=](float x) { return in_steps(x, alpha, -beta, 255 - beta); });
+    case Function::steps_i8:
+      return map(out, in, count, [=](float x) { return in_steps(x, alpha, -128 - beta, 127 - beta); });
     case Function::sine:
       if (!are_well_reduced(in, count)) return map(out, in, count, [](float x) { return std::sin(x); });
       return map(out, in, count, [](float x) { return sine_or_cosine(x, 0); });
@@ -186,9 +197,9 @@ RELAYOUT_VECTORIZE void apply_binary(const ElementwiseStage& stage, float* out, 
 /// Whether a function is computed by a series, in which each step waits for the previous one.
 bool is_series(const ElementwiseStage& stage) {
   using enum Function;
-  constexpr Function kDirect[] = {relu,         clip,     hard_sigmoid,     hard_swish, abs,    sqrt,       round,
-                                  linear,       floor,    reciprocal,       ceil,       negate, is_nonzero, round_half,
-                                  round_bfloat, softsign, thresholded_relu, square,     cube};
+  constexpr Function kDirect[] = {
+      relu,   clip,       hard_sigmoid, hard_swish,   abs,      sqrt,     round,    linear,           floor,  reciprocal, ceil,
+      negate, is_nonzero, round_half,   round_bfloat, steps_u8, steps_i8, softsign, thresholded_relu, square, cube};
   return stage.is_binary ? stage.binary == BinaryFunction::power : std::ranges::find(kDirect, stage.function) == std::end(kDirect);
 }
 

@@ -138,11 +138,12 @@ RELAYOUT_VECTORIZE std::pair<float, float> range_of(const float* states, int64_t
 
 /// Adding and subtracting 1.5 · 2^23 rounds half to even; states are in the range, so that their codes need no other limits.
 RELAYOUT_VECTORIZE void quantize(const float* states, float scale, float zero, int64_t count, uint8_t* codes) {
-  constexpr float kRounder = 12582912.0F, kLevels = 255;
+  constexpr float kRounder = 12582912.0F;
+  constexpr int32_t kLevels = 255;
   for (int64_t i = 0; i < count; ++i) {
-    const float code = ((states[i] / scale + kRounder) - kRounder) + zero;
-    const float raised = code > 0 ? code : 0;
-    codes[i] = static_cast<uint8_t>(static_cast<int32_t>(raised < kLevels ? raised : kLevels));
+    const auto code = static_cast<int32_t>(((states[i] / scale + kRounder) - kRounder) + zero);
+    const int32_t raised = code > 0 ? code : 0;
+    codes[i] = static_cast<uint8_t>(raised < kLevels ? raised : kLevels);
   }
 }
 

@@ -108,7 +108,7 @@ class Fuser {
       if (is_elementwise(facts_, node_at(node))) {
         grow({node}, &Fuser::follows_elementwise);
         take_sum(chains_.back());
-      } else if (const NodeId next = cast_after(node, node_at(node).input(0)); next != NodeId::none) {
+      } else if (const NodeId next = way_back(node, node_at(node).input(0)); next != NodeId::none) {
         grow({node, next}, &Fuser::follows_elementwise);
       }
     }
@@ -148,7 +148,7 @@ class Fuser {
         continue;
       }
       const bool is_function = !keeping_.contains(anchor) && (take_gate(chain, through) || take_gelu(chain, through));
-      if (!is_function && !take_casts(chain, next, through) && !take_kept(chain, through)) break;
+      if (!is_function && !take_round_trip(chain, next, through) && !take_kept(chain, through)) break;
     }
     chains_.push_back(std::move(chain));
   }
@@ -234,16 +234,16 @@ class Fuser {
     return true;
   }
 
-  /// The second of two Casts that are one function, of which `node` is the first; or none.
-  [[nodiscard]] NodeId cast_after(NodeId node, ValueId through) const {
+  /// The second of two nodes, to another type and back, of which `node` is the first; or none.
+  [[nodiscard]] NodeId way_back(NodeId node, ValueId through) const {
     const NodeId next = free_.only_reader(node_at(node).output(0));
-    return next != NodeId::none && casts_stage_of(facts_, node_at(node), node_at(next), through) ? next : NodeId::none;
+    return next != NodeId::none && round_trip_of(facts_, node_at(node), node_at(next), through) ? next : NodeId::none;
   }
 
-  bool take_casts(std::vector<NodeId>& chain, NodeId node, ValueId through) {
+  bool take_round_trip(std::vector<NodeId>& chain, NodeId node, ValueId through) {
     const ProgramNode& anchor = node_at(chain.front());
     if (node == NodeId::none || is_convolution(anchor) || is_concat(anchor) || is_matrix_product(anchor)) return false;
-    const NodeId next = cast_after(node, through);
+    const NodeId next = way_back(node, through);
     if (next == NodeId::none || !keeps(node, chain.front(), through) || !keeps(next, chain.front(), through)) return false;
     take(chain, node);
     take(chain, next);

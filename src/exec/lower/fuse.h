@@ -144,7 +144,7 @@ struct ChannelAffine {
 };
 
 /// Contents of a constant of at most 65,536 elements as doubles; nothing when the value is absent, not constant, larger, or of a type other
-/// than f32, f64, i32, i64.
+/// than f32, f64, i32, i64, u8, i8.
 [[nodiscard]] std::optional<std::vector<double>> small_constant(const ValueFacts& facts, ValueId value);
 
 /// Number of dims that a reduction reduces, if those are the last ones and known; else 0.
@@ -161,10 +161,10 @@ inline constexpr int64_t kShortLine = 16;
 /// x · f(x) as one function of x = `through`, from `gate`, which is f, and `product`; or nothing.
 [[nodiscard]] std::optional<Stage> gated_stage_of(const ValueFacts& facts, const ProgramNode& gate, const ProgramNode& product,
                                                   ValueId through);
-/// Two Casts of x = `through`, to another type and back: 1 where x is not 0, else 0, as masks are written, or x rounded to 16 bits; or
-/// nothing.
-[[nodiscard]] std::optional<Stage> casts_stage_of(const ValueFacts& facts, const ProgramNode& first, const ProgramNode& second,
-                                                  ValueId through);
+/// x = `through` in another type and back: 1 where x is not 0, else 0, as Casts to bool write masks, x rounded to 16 bits, or to one of 256
+/// equal steps; or nothing.
+[[nodiscard]] std::optional<Stage> round_trip_of(const ValueFacts& facts, const ProgramNode& first, const ProgramNode& second,
+                                                 ValueId through);
 /// Consecutive nodes of a group as stages over `through`, or nothing.
 [[nodiscard]] std::optional<std::vector<Stage>> stages_of(const ValueFacts& facts, std::span<const ProgramNode* const> nodes,
                                                           ValueId through);

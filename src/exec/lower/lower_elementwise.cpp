@@ -19,7 +19,7 @@ namespace {
 /// The input that has the result's dims and over which the node can be read as stages; preferably one that may be overwritten.
 ValueId through_input(Lowering& lowering, const Group& group) {
   const ProgramNode& node = group.anchor();
-  if (group.nodes.size() > 1 && casts_stage_of(lowering.facts, node, *group.nodes[1], node.input(0))) return node.input(0);
+  if (group.nodes.size() > 1 && round_trip_of(lowering.facts, node, *group.nodes[1], node.input(0))) return node.input(0);
   ValueId best = ValueId::none;
   for (const ValueId input : node.inputs) {
     if (!lowering.facts.is_float_tensor(input) || lowering.constant(input) != nullptr) continue;

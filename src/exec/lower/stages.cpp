@@ -129,7 +129,7 @@ constexpr PairFunction kPairFunctions[] = {
     {"Sum", BinaryFunction::add},           {"PRelu", BinaryFunction::slope_below, false, true},
 };
 
-constexpr std::string_view kPower = "Pow", kChannelAffine = "BatchNormalization", kCast = "Cast";
+constexpr std::string_view kPower = "Pow", kChannelAffine = "BatchNormalization", kCast = "Cast", kQuantize = "QuantizeLinear";
 
 /// The entry of an operator, or null.
 template <class Entry, std::size_t kCount>
@@ -248,6 +248,12 @@ std::optional<std::vector<double>> small_constant(const ValueFacts& facts, Value
     case DataType::int32:
       convert(tensor.data<int32_t>());
       break;
+    case DataType::uint8:
+      convert(tensor.data<uint8_t>());
+      break;
+    case DataType::int8:
+      convert(tensor.data<int8_t>());
+      break;
     default:
       return std::nullopt;
   }
@@ -304,7 +310,8 @@ std::optional<ChannelAffine> channel_affine_of(const ValueFacts& facts, const Pr
 
 bool may_be_stages(std::string_view op_type) {
   return find_in(kPlainFunctions, op_type) != nullptr || find_in(kReadFunctions, op_type) != nullptr ||
-         find_in(kPairFunctions, op_type) != nullptr || op_type == kPower || op_type == kChannelAffine || op_type == kCast;
+         find_in(kPairFunctions, op_type) != nullptr || op_type == kPower || op_type == kChannelAffine || op_type == kCast ||
+         op_type == kQuantize;
 }
 
 std::optional<Stage> unary_stage_of(const ValueFacts& facts, const ProgramNode& node) {
@@ -341,10 +348,32 @@ std::optional<Stage> gated_stage_of(const ValueFacts& facts, const ProgramNode& 
   return stage;
 }
 
-std::optional<Stage> casts_stage_of(const ValueFacts& facts, const ProgramNode& first, const ProgramNode& second, ValueId through) {
-  const bool are_casts = first.node->op_type() == kCast && second.node->op_type() == kCast;
-  if (!are_casts || first.input(0) != through || second.input(0) != first.output(0)) return std::nullopt;
+namespace {
+
+/// The one number that an operand of both nodes holds.
+std::optional<float> common_number(const ValueFacts& facts, const ProgramNode& first, const ProgramNode& second, std::size_t operand) {
+  const auto one = small_constant(facts, first.input(operand)), other = small_constant(facts, second.input(operand));
+  if (!one || one->size() != 1 || one != other) return std::nullopt;
+  return static_cast<float>(one->front());
+}
+
+std::optional<Stage> quantized_stage(const ValueFacts& facts, const ProgramNode& first, const ProgramNode& second) {
+  if (first.node->op_type() != kQuantize || second.node->op_type() != "DequantizeLinear") return std::nullopt;
+  if (!facts.is_float_tensor(first.input(1)) || first.call.attributes.integer("precision", 0) != 0) return std::nullopt;
+  const auto step = common_number(facts, first, second, 1);
+  const bool has_zero = first.input(2) != ValueId::none || second.input(2) != ValueId::none;
+  const auto zero = has_zero ? common_number(facts, first, second, 2) : std::optional(0.0F);
+  const DataType type = facts.info(first.output(0)).type;
+  if (!step || !zero || (type != DataType::uint8 && type != DataType::int8)) return std::nullopt;
+  return function(type == DataType::uint8 ? Function::steps_u8 : Function::steps_i8, *step, *zero);
+}
+
+}  // namespace
+
+std::optional<Stage> round_trip_of(const ValueFacts& facts, const ProgramNode& first, const ProgramNode& second, ValueId through) {
+  if (first.input(0) != through || second.input(0) != first.output(0)) return std::nullopt;
   if (!facts.is_float_tensor(through) || !facts.is_tensor(first.output(0)) || !facts.is_float_tensor(second.output(0))) return std::nullopt;
+  if (first.node->op_type() != kCast || second.node->op_type() != kCast) return quantized_stage(facts, first, second);
   switch (facts.info(first.output(0)).type) {
     case DataType::boolean:
       return function(Function::is_nonzero);
@@ -401,7 +430,7 @@ std::optional<std::vector<Stage>> stages_of(const ValueFacts& facts, std::span<c
   std::vector<ValueId> arguments;  // of the stages, where they are values of the program
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     auto pair = i + 1 < nodes.size() ? gated_stage_of(facts, *nodes[i], *nodes[i + 1], through) : std::nullopt;
-    if (!pair && i + 1 < nodes.size()) pair = casts_stage_of(facts, *nodes[i], *nodes[i + 1], through);
+    if (!pair && i + 1 < nodes.size()) pair = round_trip_of(facts, *nodes[i], *nodes[i + 1], through);
     if (pair) {
       out.push_back(*pair);
       ++i;

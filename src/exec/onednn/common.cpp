@@ -53,6 +53,8 @@ dnnl::algorithm algorithm_of(Function function) {
     case Function::is_nonzero:
     case Function::round_half:
     case Function::round_bfloat:
+    case Function::steps_u8:
+    case Function::steps_i8:
     case Function::sine:
     case Function::cosine:
     case Function::softsign:

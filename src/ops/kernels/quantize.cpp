@@ -133,12 +133,12 @@ void map_quantized_one(const OpCall& call, InputData inputs, const Tensor& out, 
 template <class Out>
 [[gnu::always_inline]] inline Out quantized(float exact, float zero) {
   constexpr float kRounder = 12582912.0F, kBound = 2097152.0F;
-  constexpr auto kLow = static_cast<float>(std::numeric_limits<Out>::min()), kHigh = static_cast<float>(std::numeric_limits<Out>::max());
+  constexpr int32_t kLow = std::numeric_limits<Out>::min(), kHigh = std::numeric_limits<Out>::max();
   const float above = exact > -kBound ? exact : -kBound;
   const float bounded = above < kBound ? above : kBound;
-  const float shifted = ((bounded + kRounder) - kRounder) + zero;
-  const float raised = shifted > kLow ? shifted : kLow;
-  return static_cast<Out>(static_cast<int32_t>(raised < kHigh ? raised : kHigh));
+  const auto shifted = static_cast<int32_t>(((bounded + kRounder) - kRounder) + zero);
+  const int32_t raised = shifted > kLow ? shifted : kLow;
+  return static_cast<Out>(raised < kHigh ? raised : kHigh);
 }
 
 template <class Out>
@@ -279,15 +279,7 @@ RELAYOUT_VECTORIZE void widen_range(const float* values, int64_t count, float& l
 }
 
 RELAYOUT_VECTORIZE void quantize_bytes(const float* x, float scale, float zero, int64_t count, uint8_t* out) {
-  constexpr float kRounder = 12582912.0F, kBound = 2097152.0F, kLargest = 255;
-  for (int64_t i = 0; i < count; ++i) {
-    const float exact = x[i] / scale;
-    const float above = exact > -kBound ? exact : -kBound;
-    const float bounded = above < kBound ? above : kBound;
-    const float shifted = ((bounded + kRounder) - kRounder) + zero;
-    const float raised = shifted > 0 ? shifted : 0;
-    out[i] = static_cast<uint8_t>(static_cast<int32_t>(raised < kLargest ? raised : kLargest));
-  }
+  for (int64_t i = 0; i < count; ++i) out[i] = quantized<uint8_t>(x[i] / scale, zero);
 }
 
 }  // namespace
