@@ -231,7 +231,7 @@ std::optional<Place> take_finish(Lowering& lowering, const Dims& dims, WinogradC
 }
 
 /// Distance of a window's taps from which products for each of them are faster. Three taps of 128 channels to 128 at 7500 positions took
-/// 28 ms at 128 KiB and 65 at 1 MiB, where products take 18, and 15 at 64 KiB (AVX2 on Zen 3, oneDNN 3.7.2, 2026-11-30).
+/// 28 ms at 128 KiB and 65 at 1 MiB, where products take 18, and 15 at 64 KiB (AMD EPYC with AVX2, oneDNN 3.7.2, 2026-11-30).
 constexpr int64_t kFarTapBytes = int64_t{128} << 10;
 
 class ConvolutionLowering {
