@@ -65,12 +65,12 @@ set(inner_rooms
   "^src/cli/diff/" "^cli/(diff|profile|common)/"
   "^src/cli/derive/" "^cli/(derive|common)/"
   "^src/cli/merge/" "^cli/(merge|common)/"
-  "^src/verify/inputs/" "^verify/(inputs/|run/elements\\.h$|rules\\.h$)"
-  "^src/verify/run/" "^verify/(run/|inputs/|(acceptance|finding|interface|pair|rules)\\.h$)"
-  "^src/verify/compare/" "^verify/(compare/|run/|(pair|rules)\\.h$)"
-  "^src/verify/quantized/" "^verify/(quantized/|compare/|run/|(acceptance|pair|rules)\\.h$)"
-  "^src/verify/stored/" "^verify/(stored/|run/|inputs/|(decide|finding|rules)\\.h$)"
-  "^src/verify/doubts/" "^verify/(doubts/|compare/|run/|inputs/|(evidence|finding|pair|rules|interface)\\.h$)"
+  "^src/verify/inputs/" "^verify/(inputs/|run/elements\\.h$|thresholds\\.h$)"
+  "^src/verify/run/" "^verify/(run/|inputs/|(acceptance|finding|interface|pair|thresholds)\\.h$)"
+  "^src/verify/compare/" "^verify/(compare/|run/|(pair|thresholds)\\.h$)"
+  "^src/verify/quantized/" "^verify/(quantized/|compare/|run/|(acceptance|pair|thresholds)\\.h$)"
+  "^src/verify/stored/" "^verify/(stored/|run/|inputs/|(finding|thresholds)\\.h$)"
+  "^src/verify/doubts/" "^verify/(doubts/|compare/|run/|inputs/|(evidence|finding|pair|thresholds|interface)\\.h$)"
   "^src/verify/" "^verify/(doubts/|compare/|quantized/|run/|inputs/|[a-z_]+\\.h$)")
 
 foreach(level RANGE 9)

@@ -3,6 +3,7 @@
 
 #include "derive/row.h"
 #include "derive/writer.h"
+#include "relayout/graph.h"
 
 namespace relayout::derive {
 namespace {

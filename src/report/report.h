@@ -8,9 +8,11 @@
 #include <variant>
 #include <vector>
 
+// IWYU pragma: begin_exports
 #include "report/json.h"
 #include "report/junit.h"
 #include "report/table.h"
+// IWYU pragma: end_exports
 
 namespace relayout {
 

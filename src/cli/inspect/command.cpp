@@ -3,6 +3,7 @@
 #include "cli/common/input_options.h"
 #include "cli/convert/convert.h"
 #include "cli/inspect/inspect.h"
+#include "relayout/version.h"
 
 namespace relayout::cli {
 namespace {

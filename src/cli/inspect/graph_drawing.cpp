@@ -7,7 +7,6 @@
 #include "base/positions.h"
 #include "base/text.h"
 #include "cli/inspect/inspect.h"
-#include "relayout/version.h"
 #include "report/charts.h"
 #include "report/page.h"
 

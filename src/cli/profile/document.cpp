@@ -1,7 +1,6 @@
 // Writes a profile as JSON and as CSV.
 
 #include "cli/profile/profile.h"
-#include "relayout/types.h"
 
 namespace relayout::cli {
 namespace {
