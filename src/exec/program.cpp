@@ -13,6 +13,7 @@
 #include "ops/loops/dtypes.h"
 #include "ops/op.h"
 #include "ops/op_attributes.h"
+#include "ops/partial_dims.h"
 #include "relayout/error.h"
 #include "relayout/graph.h"
 #include "relayout/model.h"

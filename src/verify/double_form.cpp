@@ -7,8 +7,8 @@
 #include "model/origin.h"
 #include "model/tensor_data.h"
 #include "model/walk.h"
-#include "relayout/error.h"
 #include "relayout/graph.h"
+#include "relayout/types.h"
 
 namespace relayout {
 namespace {

@@ -1,6 +1,7 @@
 // Lowers operators that only move elements, also into and out of sequences, to views where strides allow it, else to one copy.
 
 #include "base/positions.h"
+#include "exec/constant_store.h"
 #include "exec/kernels/kernel.h"
 #include "exec/kernels/kernels.h"
 #include "exec/lower/fuse.h"
@@ -11,6 +12,7 @@
 #include "ops/kernels/gather.h"
 #include "ops/loops/strided.h"
 #include "relayout/datum.h"
+#include "relayout/execute.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 

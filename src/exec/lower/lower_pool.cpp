@@ -1,6 +1,5 @@
 // Lowers pools, and reductions over the last dims, to relayout's kernels.
 
-#include "base/positions.h"
 #include "exec/kernels/kernels.h"
 #include "exec/lower/fuse.h"
 #include "exec/lower/lower.h"
@@ -8,7 +7,6 @@
 #include "exec/program.h"
 #include "layout/axis_order.h"
 #include "ops/kernels/window.h"
-#include "ops/op_history.h"
 #include "relayout/datum.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"

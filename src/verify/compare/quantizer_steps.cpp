@@ -162,7 +162,8 @@ class HeldResults {
     return std::ranges::all_of(quantizer.outputs(), [&](const Value* output) {
       if (output == nullptr || (output->uses().empty() && !output->is_output())) return true;
       const Layer* const layer = layers_->of_a(*output);
-      const auto in_a = values_.find(output), in_b = layer == nullptr ? values_.end() : values_.find(layer->b);
+      if (layer == nullptr) return false;
+      const auto in_a = values_.find(output), in_b = values_.find(layer->b);
       if (in_a == values_.end() || in_b == values_.end() || !layer->compared || layer->other_structure || layer->flat) return false;
       const Datum ordered = layer->channels_last ? channels_second(in_b->second) : in_b->second;
       return bit_equal(in_a->second, like(ordered, in_a->second));
@@ -236,7 +237,8 @@ void explain_steps(const LayerTask& task, const FedRuns& runs, Layers& layers) {
     const Rounded rounded = capture_rounded(runs, *side, quantizers);
     for (Layer& layer : layers.all()) {
       const Node* const node = may_be_step(layer) ? quantizer_of(layer) : nullptr;
-      const auto found = node == nullptr ? rounded.end() : rounded.find(node);
+      if (node == nullptr) continue;
+      const auto found = rounded.find(node);
       if (found == rounded.end()) continue;
       std::vector<DeciderOperand> operands = found->second;
       operands.front().share_below = share_below(layer, operands.back().value);

@@ -2,10 +2,8 @@
 
 #include <cmath>
 
-#include "base/positions.h"
 #include "base/text.h"
 #include "model/node.h"
-#include "model/walk.h"
 #include "ops/constants.h"
 #include "ops/loops/dtypes.h"
 #include "ops/op.h"

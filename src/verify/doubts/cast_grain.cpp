@@ -12,6 +12,7 @@
 #include "ops/element_types.h"
 #include "ops/loops/dtypes.h"
 #include "ops/op.h"
+#include "ops/operands.h"
 #include "relayout/graph.h"
 #include "relayout/model.h"
 #include "relayout/types.h"
