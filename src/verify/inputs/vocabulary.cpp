@@ -11,6 +11,7 @@
 #include "ops/loops/dtypes.h"
 #include "ops/op.h"
 #include "ops/operands.h"
+#include "ops/partial_dims.h"
 #include "relayout/graph.h"
 #include "relayout/model.h"
 #include "relayout/tensor.h"

@@ -19,6 +19,7 @@
 #include "verify/compare/compare_nodes.h"
 #include "verify/compare/datum_pair.h"
 #include "verify/compare/fed_runs.h"
+#include "verify/compare/fed_values.h"
 #include "verify/compare/layers.h"
 #include "verify/pair.h"
 #include "verify/quantized/constant_grids.h"

@@ -21,7 +21,6 @@
 #include "verify/run/reference.h"
 #include "verify/run/session.h"
 #include "verify/run/ties.h"
-#include "verify/thresholds.h"
 
 namespace relayout {
 

@@ -3,7 +3,6 @@
 
 #include <cmath>
 
-#include "base/numbers.h"
 #include "base/times.h"
 #include "ops/constants.h"
 #include "ops/loops/dtypes.h"
