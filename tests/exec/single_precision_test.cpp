@@ -157,7 +157,7 @@ TEST(SinglePrecision, ANodeThatIsLeftOutGetsItsValueFromTheObserver) {
   options.observe = [](const Node& node, const std::vector<Datum>& outputs) {
     if (!node.is("MatMul")) return;
     const double value = 3;
-    for (int i = 0; i < 2; ++i) store(DataType::float16, outputs[0].tensor.bytes() + 2 * i, 1, 1, &value);
+    for (std::size_t i = 0; i < 2; ++i) store(DataType::float16, outputs[0].tensor.bytes() + 2 * i, 1, 1, &value);
   };
   Executor executor(model->graph(), options);
   const Outputs outputs = executor.run({{"x", numbers(DataType::float16, one.x)}, {"w", numbers(DataType::float16, one.w)}});

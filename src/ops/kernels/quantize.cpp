@@ -133,8 +133,8 @@ void map_quantized_one(const OpCall& call, InputData inputs, const Tensor& out, 
 template <class Out>
 [[gnu::always_inline]] inline Out quantized(float exact, float zero) {
   constexpr float kRounder = 12582912.0F, kBound = 2097152.0F;
-  constexpr auto kLow = static_cast<int32_t>(std::numeric_limits<Out>::min()),
-                 kHigh = static_cast<int32_t>(std::numeric_limits<Out>::max());
+  // NOLINTNEXTLINE(bugprone-signed-char-misuse): a number, no character
+  constexpr int32_t kLow = std::numeric_limits<Out>::min(), kHigh = std::numeric_limits<Out>::max();
   const float above = exact > -kBound ? exact : -kBound;
   const float bounded = above < kBound ? above : kBound;
   const auto shifted = static_cast<int32_t>(((bounded + kRounder) - kRounder) + zero);
