@@ -64,7 +64,7 @@ Report report_of(const std::vector<FileDiff>& diffs, bool models) {
   return out;
 }
 
-/// What a gate says of all comparisons.
+/// The lines that a gate adds to the text.
 Table gate_lines(const std::vector<std::string>& failed, const std::vector<std::string>& undecided, bool names_failures) {
   Table out;
   if (!undecided.empty()) out.line("inconclusive: " + some_of(undecided, 1, quote) + ", where the interval holds the limit");

@@ -254,7 +254,7 @@ ProfileComparison compare_times(const DiffRequest& request, std::size_t number, 
   return compare_profiles(std::move(a), std::move(b), diff);
 }
 
-/// What the report of a pair shows. Pages and Markdown have no more rows than people read; the data of the page has all changes.
+/// The sections of a pair's report. Pages and Markdown have no more rows than people read; the data of the page has all changes.
 std::vector<Section> sections_of(const std::shared_ptr<const ModelPair>& pair, const DiffRequest& request) {
   constexpr std::size_t kMostRows = 2000;
   const auto top = as_size(request.top);

@@ -114,7 +114,7 @@ class TracePair {
   [[nodiscard]] Table head() const;
   /// The largest differences, at most `top` (0: all), and the sums of the others.
   [[nodiscard]] Table table(std::size_t top, const ReportStyle& style) const;
-  /// What was left out of the files.
+  /// A line for each file with skipped events.
   [[nodiscard]] Table remarks() const;
   [[nodiscard]] Json json(const TraceGate& gate) const;
   [[nodiscard]] std::string csv() const;
@@ -306,7 +306,7 @@ void check_machines(const Trace& control, const Trace& test, const DiffRequest& 
   log_warning(what);
 }
 
-/// What the report of a pair shows.
+/// The sections of a pair's report.
 std::vector<Section> sections_of(const std::shared_ptr<const TracePair>& pair, const DiffRequest& request) {
   using Row = OperationDifference;
   const auto top = as_size(request.top);

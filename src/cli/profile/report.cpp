@@ -21,7 +21,7 @@ Unit unit_of(double us) {
   return us >= 999.5 ? Unit{1e3, "ms"} : Unit{1, "µs"};
 }
 
-/// What precedes the table on a screen.
+/// The lines of a screen above the table.
 Table head_lines(const Profile& profile) {
   const Latency& latency = profile.latency;
   const std::string mode = "   " + std::string(to_string(profile.mode));
@@ -37,7 +37,7 @@ Table head_lines(const Profile& profile) {
   return table;
 }
 
-/// What follows the table.
+/// The lines of a screen below the table.
 Table foot_lines(const Profile& profile) {
   Table out;
   out.line("");
@@ -56,7 +56,7 @@ Table latency_line(const Profile& profile) {
   return out;
 }
 
-/// What a summary tells of the run.
+/// The run in one line, for summaries.
 Table circumstances(const Profile& profile) {
   Table out;
   const std::string interval = profile.latency.us.interval ? "95 % in " + interval_text(profile.latency.us) : "";

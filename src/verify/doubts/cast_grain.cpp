@@ -88,21 +88,22 @@ bool is_constant_below(const Value* value, double most) {
 
 /// Whether the rounding of numbers from `most` on makes other results: a comparison, or a Sine or Cosine of sums and products of them.
 /// Other functions of large numbers pass on rounding as rounding.
-bool shows_grain(const Value& value, double most, int depth = 0) {
-  constexpr int kDeepest = 12;
-  return depth < kDeepest && std::ranges::any_of(
-                                 value.uses(),
-                                 [&](const Use& use) {
-                                   const Node& node = *use.node;
-                                   if (node.is("Sin") || node.is("Cos")) return true;
-                                   if (compares(predicate_of(node)))
-                                     return depth == 0 && !is_constant_below(node.input(use.index == 0 ? 1 : 0), most);
-                                   const Traits traits = traits_of(node);
-                                   const bool passes_on = traits.arithmetic() != Arithmetic::none || traits.has(Trait::multiplies) ||
-                                                          traits.has(Trait::casts) || traits.has(Trait::identity) ||
-                                                          traits.moves_input(as_size(use.index));
-                                   return passes_on && node.output(0) != nullptr && shows_grain(*node.output(0), most, depth + 1);
-                                 });
+bool shows_grain(const Value& cast, double most) {
+  std::vector<const Value*> open{&cast};
+  std::unordered_set<const Value*> seen{&cast};
+  for (std::size_t i = 0; i < open.size(); ++i) {
+    for (const Use& use : open[i]->uses()) {
+      const Node& node = *use.node;
+      if (node.is("Sin") || node.is("Cos")) return true;
+      const bool is_compared = open[i] == &cast && compares(predicate_of(node));
+      if (is_compared && !is_constant_below(node.input(use.index == 0 ? 1 : 0), most)) return true;
+      const Traits traits = traits_of(node);
+      const bool passes_on = traits.arithmetic() != Arithmetic::none || traits.has(Trait::multiplies) || traits.has(Trait::casts) ||
+                             traits.has(Trait::identity) || traits.moves_input(as_size(use.index));
+      if (passes_on && node.output(0) != nullptr && seen.insert(node.output(0)).second) open.push_back(node.output(0));
+    }
+  }
+  return false;
 }
 
 /// Where B may compute in 16 bits: a Cast of B to such a type of an input's integers, or of positions, that may be beyond those which the

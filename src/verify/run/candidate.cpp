@@ -1,5 +1,4 @@
-// Runs B, pairs its outputs with A's, and judges their errors by the floors of each sample.
-// Errors are relative to the range of each sample; bounds follow from the floors.
+// Runs B, pairs its outputs with A's, and judges their errors, relative to the range of each sample, by its floors.
 #include "verify/run/candidate.h"
 
 #include "base/positions.h"
