@@ -264,6 +264,11 @@ std::unique_ptr<Model> Model::load(const std::filesystem::path& path, const Load
   });
 }
 
+std::unique_ptr<Model> read_again(const Model& model, const LoadOptions& options) {
+  const ModelOrigin& origin = origin_of(model);
+  return loaded(model.name(), [&] { return ModelBuilder::build(origin.source, origin.file, model.name(), options); });
+}
+
 std::unique_ptr<Model> Model::from_text(std::string_view text, const LoadOptions& options) {
   return loaded("model", [&] {
     const auto file = File::from_bytes(text_format::to_binary(text, FileFormat::onnx_text), "model");

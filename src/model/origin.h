@@ -30,6 +30,7 @@ namespace relayout {
 class Model;
 class Node;
 struct Initializer;
+struct LoadOptions;
 
 /// The elements of a graph's or function's repeated fields in the file: element i is the i-th item of its field.
 struct OriginalElements {
@@ -92,6 +93,8 @@ void write_operands(const Node& node, onnx::NodeProto& out);
 
 /// The origin of a model's parts, which saving splices.
 [[nodiscard]] const ModelOrigin& origin_of(const Model& model) noexcept;
+/// The model of the same open file once more, without changes made since. Unlike a second load, it also works for standard input.
+[[nodiscard]] std::unique_ptr<Model> read_again(const Model& model, const LoadOptions& options);
 
 /// Whether the payload is stored in a data file.
 [[nodiscard]] bool is_external(const onnx::TensorProto& tensor);

@@ -172,8 +172,7 @@ VerifyFindings find_in_graphs_alone(Evidence& evidence) {
   constexpr int64_t kRuns = 10;
   const Pair& pair = evidence.pair();
   const VerifyOptions& given = *pair.options;
-  const bool is_stream = pair.a.name == "-" || pair.b.name == "-";
-  if (pair.quantized || given.accept.is_given() || is_stream || !given.bytes.names.empty()) return {};
+  if (pair.quantized || given.accept.is_given() || !given.bytes.names.empty()) return {};
   const auto of_a = open_holders(pair.a, true, evidence.unexplained()), of_b = open_holders(pair.b, false, evidence.unexplained());
   std::set<std::string> holders;
   bool has_if = false, has_inner = false;
@@ -198,7 +197,7 @@ VerifyFindings find_in_graphs_alone(Evidence& evidence) {
   for (const Taken& taken : variants) {
     if (!pair.steps->affords(kStep, kRuns)) break;
     pair.steps->next(kStep);
-    Side a = load_side(pair.a.name, options.load, options.images_last), b = load_side(pair.b.name, options.load, options.images_last);
+    Side a = read_again(pair.a, options.load, options.images_last), b = read_again(pair.b, options.load, options.images_last);
     if (!inline_graphs(*a.model, *b.model, holders, taken)) continue;
     const std::string objection = objection_to(std::move(a), std::move(b), options, pair.narrow != DataType::undefined, rules);
     if (objection.empty()) continue;

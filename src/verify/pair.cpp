@@ -40,10 +40,10 @@ void take_images_contiguous(Model& model) {
 
 /// A model with its functions' nodes in place of the calls, so that what a function computes is compared like all else; nullptr if it has
 /// no functions, or the proof, which enters calls by rules of its own, does not confirm the copy.
-std::unique_ptr<Model> without_calls(const Model& model, const std::filesystem::path& path, const LoadOptions& options) {
-  if (model.functions().empty() || path == "-") return nullptr;
+std::unique_ptr<Model> without_calls(const Model& model, const LoadOptions& options) {
+  if (model.functions().empty()) return nullptr;
   const MutedWarnings muted;
-  std::unique_ptr<Model> expanded = Model::load(path, options);
+  std::unique_ptr<Model> expanded = read_again(model, options);
   passes::PassContext context;
   context.expand_all_calls = true;
   const passes::Pass* const pass = passes::find_pass("inline-functions");
@@ -54,9 +54,9 @@ std::unique_ptr<Model> without_calls(const Model& model, const std::filesystem::
 /// What the files prove of `b` and of `a` with the arithmetic on bytes as convert writes it, which folds may have absorbed; nothing without
 /// bytes. In `a` as it runs stands the formula in double precision: samples, of which each proof gets one, confirm that both are the same.
 std::optional<ProofResult> prove_from_bytes(const Side& a, const Model& b, const VerifyOptions& options, const ProofOptions& proving) {
-  if ((options.bytes.names.empty() && options.output_bytes.names.empty()) || a.name == "-") return std::nullopt;
+  if (options.bytes.names.empty() && options.output_bytes.names.empty()) return std::nullopt;
   const MutedWarnings muted;
-  const Side written = load_side(a.name, options.load, options.images_last);
+  const Side written = read_again(a, options.load, options.images_last);
   passes::PassContext context;
   context.options.bytes = options.bytes;
   context.options.output_bytes = options.output_bytes;
@@ -179,16 +179,22 @@ VerifyFindings decided_by_files(const Pair& pair, const VerifyResult& measured) 
   return {{.severity = Severity::difference, .name = "unfit-inputs", .text = why}};
 }
 
-}  // namespace
-
-Side load_side(const std::filesystem::path& path, const LoadOptions& options, bool images_last) {
-  Side side;
-  side.name = path.string();
-  side.model = Model::load(path, options);
-  if (auto expanded = without_calls(*side.model, path, options)) side.model = std::move(expanded);
+Side side_of(std::string name, std::unique_ptr<Model> model, const LoadOptions& options, bool images_last) {
+  Side side{std::move(name), std::move(model), {}};
+  if (auto expanded = without_calls(*side.model, options)) side.model = std::move(expanded);
   if (images_last) take_images_contiguous(*side.model);
   side.outputs = output_ports(side.model->graph());
   return side;
+}
+
+}  // namespace
+
+Side load_side(const std::filesystem::path& path, const LoadOptions& options, bool images_last) {
+  return side_of(path.string(), Model::load(path, options), options, images_last);
+}
+
+Side read_again(const Side& side, const LoadOptions& options, bool images_last) {
+  return side_of(side.name, read_again(*side.model, options), options, images_last);
 }
 
 VerifyResult describe_run(const Side& a, const Side& b, const VerifyOptions& options) {

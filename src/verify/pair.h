@@ -32,6 +32,8 @@ struct Pair {
 
 /// `images_last`: without the Transposes that `convert --io nhwc` added, so that both models take images in the original order.
 [[nodiscard]] Side load_side(const std::filesystem::path& path, const LoadOptions& options, bool images_last);
+/// A side as load_side() gave it, of the same open file.
+[[nodiscard]] Side read_again(const Side& side, const LoadOptions& options, bool images_last);
 /// Names, digests and circumstances of a comparison.
 [[nodiscard]] VerifyResult describe_run(const Side& a, const Side& b, const VerifyOptions& options);
 /// Compares the interfaces and proves what the files show. From here on both models are known to be valid.

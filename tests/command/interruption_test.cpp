@@ -162,6 +162,23 @@ TEST_F(Interruption, B58ReadOnlyInput) {
   EXPECT_EQ(read_file(folder_ / "out.onnx"), whole_);
 }
 
+TEST_F(Interruption, AStreamIsVerifiedAsAFileIs) {
+  // The nodes of the branch, which no sample enters, are compared in a copy of both models, which is read a second time.
+  const auto model = [](const std::string& divisor) {
+    return "<ir_version: 8, opset_import: [\"\" : 17]> g (float[N, 8] x, int64 s) => (float[N, 8] y) <int64 one = {1}, float e = {1e-6}, "
+           "int64[1] ax = {-1}> { c = Equal(s, one)\n y = If(c) <then_branch = a () => (float[N, 8] p) { u = Mul(x, x)\n q = "
+           "ReduceSum<keepdims = 1>(u, ax)\n r = Sqrt(q)\n t = Add(r, e)\n p = Div(x, " +
+           divisor + ") }, else_branch = b () => (float[N, 8] o) { o = Neg(x) }> }";
+  };
+  write_file(folder_ / "a.onnxtxt", model("t"));
+  write_file(folder_ / "b.onnxtxt", model("r"));
+  const ProcessResult of_file = run({"verify", "a.onnxtxt", "b.onnxtxt"});
+  const ProcessResult of_stream = run({"verify", "-", "b.onnxtxt"}, {.input = model("t")});
+  EXPECT_THAT(of_file.out, HasSubstr("graph-alone"));
+  EXPECT_THAT(of_stream.out, HasSubstr("graph-alone")) << of_stream.err;
+  EXPECT_EQ(of_stream.code, of_file.code);
+}
+
 TEST_F(Interruption, B59Streams) {
   const std::string in = read_file(folder_ / "in.onnx");
   const ProcessResult piped = run({"convert", "-", "-o", "-"}, {.input = in});
