@@ -134,6 +134,16 @@ Evidence::Evidence(const Pair& pair, const Reference& reference, const Floors& f
 
 // --- outputs ------------------------------------------------------------------------------------------------------------------------
 
+const std::vector<LayerResult>& Evidence::layers_by_depth(std::size_t sample) {
+  const auto found = layers_by_depth_.find(sample);
+  if (found != layers_by_depth_.end()) return found->second;
+  return layers_by_depth_.emplace(sample, compare_nodes(*pair_, *reference_, sample, paired(), Feeding::by_depth)).first->second;
+}
+
+bool Evidence::agrees_by_node(const std::vector<LayerResult>& layers) const {
+  return std::ranges::none_of(layers, layer_differs) && has_all(layers, output_names(*pair_));
+}
+
 std::optional<std::map<std::size_t, std::string>> Evidence::choices_of(const std::vector<std::size_t>& differing) {
   std::vector<std::size_t> samples = differing;
   // Where differing samples say nothing about a node, another sample has to.
@@ -144,8 +154,8 @@ std::optional<std::map<std::size_t, std::string>> Evidence::choices_of(const std
   std::set<std::string> vague;  // in all samples so far
   for (std::size_t k = 0; k < samples.size() && (k < differing.size() || !vague.empty()); ++k) {
     const bool has_choice = k < differing.size();
-    const auto layers = compare_nodes(*pair_, *reference_, samples[k], paired(), has_choice ? Feeding::by_depth : Feeding::exact);
-    if (std::ranges::any_of(layers, layer_differs) || !has_all(layers, output_names(*pair_))) return std::nullopt;
+    const auto layers = has_choice ? layers_by_depth(samples[k]) : compare_nodes(*pair_, *reference_, samples[k], paired(), Feeding::exact);
+    if (!agrees_by_node(layers)) return std::nullopt;
     if (has_choice) choices.emplace(samples[k], choice_among(layers, pair_->b.model->graph()));
     const std::set<std::string> here = find_vague(layers);
     if (k == 0) vague = here;
@@ -192,13 +202,17 @@ bool Evidence::is_own_rounding(const OutputPlace& place) {
     return false;
   const DataType type = pair_->type_of_floor(reference_->outputs().summary(i).type());
   auto found = own_rounding_.find(s);
-  if (found == own_rounding_.end()) found = own_rounding_.emplace(s, own_rounding(*pair_, *reference_, s)).first;
-  SampleMetrics metrics = measured;
-  Floor floor = metrics.floor;
-  widen(floor, found->second[i]);
-  judge_numbers(metrics, type, floor);
-  const auto agrees = [](const SampleMetrics& other) { return other.outcome == Outcome::same && !other.ill_conditioned; };
-  return metrics.outcome == Outcome::same && (!metrics.ill_conditioned || std::ranges::any_of(output.figures, agrees));
+  if (found == own_rounding_.end()) found = own_rounding_.emplace(s, OwnRounding(*pair_, *reference_, s)).first;
+  for (int draws = 1; draws <= thresholds::kNoiseDraws; ++draws) {
+    SampleMetrics metrics = measured;
+    Floor floor = metrics.floor;
+    widen(floor, found->second.floors(draws)[i]);
+    judge_numbers(metrics, type, floor);
+    const auto agrees = [](const SampleMetrics& other) { return other.outcome == Outcome::same && !other.ill_conditioned; };
+    if (metrics.outcome == Outcome::same) return !metrics.ill_conditioned || std::ranges::any_of(output.figures, agrees);
+    if (metrics.ratio > thresholds::kHopelessRatio) break;
+  }
+  return false;
 }
 
 const VerifyFindings& Evidence::acquittals() {
@@ -220,7 +234,7 @@ const VerifyFindings& Evidence::acquittals() {
   for (const OutputPlace& place : places) {
     if (is_by_order || (pair_->narrow == DataType::undefined && is_own_rounding(place))) {
       acquit(place, "own-rounding", kOwnRounding);
-    } else if (may_jump(place)) {
+    } else if (may_jump(place) && agrees_by_node(layers_by_depth(place.sample))) {
       by_choice.push_back(place);
     } else {
       acquittals_->clear();

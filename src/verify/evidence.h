@@ -151,6 +151,10 @@ class Evidence {
   void observe();
   void report_wrong_nodes(VerifyResult& result);
   [[nodiscard]] const std::vector<LayerResult>* try_pieces(Feeding feeding);
+  /// The nodes over a sample, each fed the values of A, with the errors by depth.
+  [[nodiscard]] const std::vector<LayerResult>& layers_by_depth(std::size_t sample);
+  /// Whether each node alone is right, among them those of the outputs.
+  [[nodiscard]] bool agrees_by_node(const std::vector<LayerResult>& layers) const;
   /// The choice that falls the other way in each of the samples, if each node alone is right; nullopt: one is not.
   [[nodiscard]] std::optional<std::map<std::size_t, std::string>> choices_of(const std::vector<std::size_t>& differing);
 
@@ -162,7 +166,8 @@ class Evidence {
   bool is_varied_;  ///< inputs differ between samples
   std::optional<VerifyFindings> acquittals_;
   std::optional<bool> agrees_in_double_;
-  std::map<std::size_t, std::vector<Floor>> own_rounding_;  ///< of the outputs, by sample
+  std::map<std::size_t, OwnRounding> own_rounding_;                  ///< by sample
+  std::map<std::size_t, std::vector<LayerResult>> layers_by_depth_;  ///< by sample
   std::optional<ComparedNodes> nodes_;
   std::map<Feeding, std::vector<LayerResult>> fed_;
   std::optional<Layers> layers_;

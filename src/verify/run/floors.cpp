@@ -172,24 +172,6 @@ double magnitude_of(const Datum& datum) {
   return largest;
 }
 
-/// The largest magnitude of a real number that a model computes or reads, and of the ends of its quantizers' grids.
-double largest_of(const Pair& pair, const Side& side, const Inputs& inputs) {
-  double largest = 0;
-  Constants constants;
-  ExecuteOptions options = pair.execute_options(Mode::as_written);
-  options.observe = [&](const Node& node, const std::vector<Datum>& outputs) {
-    for (const Datum& output : outputs) largest = std::max(largest, magnitude_of(output));
-    if (!node.is("DequantizeLinear")) return;
-    if (const auto grid = Quantizer::of(node, constants)) {
-      largest = std::max({largest, std::fabs(grid->range().lowest), std::fabs(grid->range().highest)});
-    }
-  };
-  for (const auto& [name, datum] : inputs) largest = std::max(largest, magnitude_of(datum));
-  pair.steps->next("own rounding");
-  (void)pair.open(side, std::move(options))->run(inputs);
-  return largest;
-}
-
 /// Whether a node computes numbers that it has to round.
 bool rounds(const Node& node) {
   const Traits traits = traits_of(node);
@@ -235,44 +217,71 @@ void move_results(const Node& node, const std::vector<Datum>& outputs, const std
   }
 }
 
-/// Widens the floors by runs of a side in which its constants and results move.
-void widen_by_moved(std::vector<Floor>& floors, const Pair& pair, const Side& side, const Reference& reference, std::size_t sample,
-                    double largest) {
-  const Inputs& inputs = reference.inputs_of(sample);
-  const std::unordered_set<const Value*> last = last_of(side.model->graph());
-  const WeightNoise noise(side.model->graph());
-  Outputs exact;
-  for (int draw = -1; draw < thresholds::kNoiseDraws; ++draw) {
-    ExecuteOptions options = pair.execute_options(Mode::as_written);
-    if (draw >= 0) {
-      const uint64_t seed = options.seed;
-      options.observe = [&, seed, draw](const Node& node, const std::vector<Datum>& outputs) {
-        move_results(node, outputs, last, seed, draw, largest);
-      };
-      noise.apply(options, draw, pair.grain);
-    }
-    pair.steps->next("own rounding");
-    Session::Run run = pair.open(side, std::move(options))->run(inputs);
-    if (!run.rejected.empty()) return;
-    if (draw < 0) exact = std::move(run.outputs);
-    for (std::size_t i = 0; draw >= 0 && i < floors.size(); ++i) {
-      const auto found = std::ranges::find_if(side.outputs, [&](const auto& port) { return port.name == pair.a.outputs[i].name; });
-      const auto at = static_cast<std::size_t>(found - side.outputs.begin());
-      if (at >= exact.size() || !structural_difference(exact[at], run.outputs[at]).empty()) continue;
-      widen(floors[i], relative(distance(exact[at], run.outputs[at]), reference.outputs().yardstick(i, sample)));
-    }
-  }
-}
-
 }  // namespace
 
-std::vector<Floor> own_rounding(const Pair& pair, const Reference& reference, std::size_t sample) {
-  std::vector<Floor> floors(reference.outputs().count());
-  const Inputs& inputs = reference.inputs_of(sample);
-  const double largest = std::min(largest_of(pair, pair.a, inputs), largest_of(pair, pair.b, inputs));
-  widen_by_moved(floors, pair, pair.a, reference, sample, largest);
-  widen_by_moved(floors, pair, pair.b, reference, sample, largest);
-  return floors;
+struct OwnRounding::Moved {
+  const Side* side;
+  WeightNoise noise;
+  std::unordered_set<const Value*> last;
+  Outputs exact;
+  std::string rejected;
+  double largest = 0;  ///< magnitude of a real number that the model computes or reads, and of the ends of its quantizers' grids
+};
+
+OwnRounding::OwnRounding(const Pair& pair, const Reference& reference, std::size_t sample)
+    : pair_(&pair), reference_(&reference), sample_(sample), floors_(reference.outputs().count()) {
+  for (const Side* const side : {&pair.a, &pair.b}) {
+    sides_.push_back({side, WeightNoise(side->model->graph()), last_of(side->model->graph()), {}, {}});
+    run_exactly(sides_.back());
+  }
+  largest_ = std::min(sides_.front().largest, sides_.back().largest);
+}
+OwnRounding::OwnRounding(OwnRounding&&) noexcept = default;
+OwnRounding::~OwnRounding() = default;
+
+void OwnRounding::run_exactly(Moved& moved) const {
+  Constants constants;
+  double& largest = moved.largest;
+  ExecuteOptions options = pair_->execute_options(Mode::as_written);
+  options.observe = [&](const Node& node, const std::vector<Datum>& outputs) {
+    for (const Datum& output : outputs) largest = std::max(largest, magnitude_of(output));
+    if (!node.is("DequantizeLinear")) return;
+    if (const auto grid = Quantizer::of(node, constants)) {
+      largest = std::max({largest, std::fabs(grid->range().lowest), std::fabs(grid->range().highest)});
+    }
+  };
+  for (const auto& [name, datum] : reference_->inputs_of(sample_)) largest = std::max(largest, magnitude_of(datum));
+  pair_->steps->next("own rounding");
+  Session::Run run = pair_->open(*moved.side, std::move(options))->run(reference_->inputs_of(sample_));
+  moved.exact = std::move(run.outputs);
+  moved.rejected = std::move(run.rejected);
+}
+
+const std::vector<Floor>& OwnRounding::floors(int draws) {
+  for (; draws_ < draws; ++draws_) {
+    for (const Moved& moved : sides_) {
+      if (moved.rejected.empty()) widen_by(moved);
+    }
+  }
+  return floors_;
+}
+
+void OwnRounding::widen_by(const Moved& moved) {
+  ExecuteOptions options = pair_->execute_options(Mode::as_written);
+  const uint64_t seed = options.seed;
+  options.observe = [&, seed](const Node& node, const std::vector<Datum>& outputs) {
+    move_results(node, outputs, moved.last, seed, draws_, largest_);
+  };
+  moved.noise.apply(options, draws_, pair_->grain);
+  pair_->steps->next("own rounding");
+  const Session::Run run = pair_->open(*moved.side, std::move(options))->run(reference_->inputs_of(sample_));
+  if (!run.rejected.empty()) return;
+  for (std::size_t i = 0; i < floors_.size(); ++i) {
+    const auto found = std::ranges::find(moved.side->outputs, pair_->a.outputs[i].name, &Port::name);
+    const auto at = as_size(found - moved.side->outputs.begin());
+    if (at >= moved.exact.size() || !structural_difference(moved.exact[at], run.outputs[at]).empty()) continue;
+    widen(floors_[i], relative(distance(moved.exact[at], run.outputs[at]), reference_->outputs().yardstick(i, sample_)));
+  }
 }
 
 }  // namespace relayout

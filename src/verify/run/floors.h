@@ -67,6 +67,27 @@ void add_milder_samples(const Pair& pair, Reference& reference, Floors& floors, 
 /// How far the rounding of their own values moves each of A's outputs over one sample, in A and in B, where that has it: by runs in which
 /// constants and results move by one ULP, though not by more than one ULP of the largest number that both reach. They may sum numbers of
 /// that size in different ways; a sum with larger ones in one of them is another rounding.
-[[nodiscard]] std::vector<Floor> own_rounding(const Pair& pair, const Reference& reference, std::size_t sample);
+class OwnRounding {
+ public:
+  OwnRounding(const Pair& pair, const Reference& reference, std::size_t sample);
+  OwnRounding(OwnRounding&&) noexcept;
+  ~OwnRounding();
+  /// The floors of A's outputs after so many draws of each side, which run when first asked for.
+  [[nodiscard]] const std::vector<Floor>& floors(int draws);
+
+ private:
+  struct Moved;
+
+  void run_exactly(Moved& moved) const;
+  void widen_by(const Moved& moved);
+
+  const Pair* pair_;
+  const Reference* reference_;
+  std::size_t sample_;
+  std::vector<Moved> sides_;
+  double largest_ = 0;
+  std::vector<Floor> floors_;
+  int draws_ = 0;
+};
 
 }  // namespace relayout
