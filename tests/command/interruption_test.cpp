@@ -211,7 +211,7 @@ TextModel out_of_range(int place, DataType type) {
     y = BatchNormalization (c2, s, zero, zero, var)
   })");
   for (int i = 0; i < 3; ++i) {
-    std::vector<double> values(64 * 64 * 81, 0.01);
+    std::vector<double> values(std::size_t{64} * 64 * 81, 0.01);
     if (i == place) values[values.size() / 2] = type == DataType::float16 ? 60000 : 3e38;
     model.set("W" + std::to_string(i), values);
   }

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "base/positions.h"
 #include "base/times.h"
 #include "ops/constants.h"
 #include "ops/loops/dtypes.h"
@@ -15,6 +16,7 @@
 #include "relayout/tensor.h"
 #include "relayout/types.h"
 #include "relayout/verify.h"
+#include "verify/inputs/port.h"
 #include "verify/pair.h"
 #include "verify/run/bounds.h"
 #include "verify/run/distance.h"
