@@ -52,6 +52,12 @@ thread_local Attributes::Observer observer_of_thread;
 
 }  // namespace
 
+bool has_type(const AttributeProto& attribute, int type) {
+  const AttributeProto::AttributeType found = type_of(attribute);
+  const bool is_list = type == AttributeProto::FLOATS || type == AttributeProto::INTS || type == AttributeProto::STRINGS;
+  return found == type || (found == AttributeProto::UNDEFINED && is_list);
+}
+
 void Attributes::observe(Observer observer) {
   observer_of_thread = std::move(observer);
 }
@@ -67,11 +73,9 @@ const AttributeProto* Attributes::find(std::string_view name, int type) const {
   if (attribute == nullptr) return nullptr;
   const auto place = [&] { return "node " + node_->label() + ": attribute " + quote(name) + " "; };
   if (!attribute->ref_attr_name().empty()) fail(ErrorKind::unsupported, place() + "takes its value from the caller of the function");
-  const AttributeProto::AttributeType found = type_of(*attribute);
-  // An empty list in a file without types has no field that tells its type.
-  const bool is_list = type == AttributeProto::FLOATS || type == AttributeProto::INTS || type == AttributeProto::STRINGS;
-  if (found == type || (found == AttributeProto::UNDEFINED && is_list)) return attribute;
-  fail(ErrorKind::invalid, place() + "is " + type_name(found) + ", not " + type_name(static_cast<AttributeProto::AttributeType>(type)));
+  if (has_type(*attribute, type)) return attribute;
+  fail(ErrorKind::invalid,
+       place() + "is " + type_name(type_of(*attribute)) + ", not " + type_name(static_cast<AttributeProto::AttributeType>(type)));
 }
 
 bool Attributes::has(std::string_view name) const {

@@ -89,6 +89,9 @@ class Attributes {
   Lookup lookup_;
 };
 
+/// Whether an attribute has this AttributeProto::AttributeType. An empty list in a file without types has that of any list.
+[[nodiscard]] bool has_type(const onnx::AttributeProto& attribute, int type);
+
 /// Nodes that values depend on, including those in nested graphs.
 [[nodiscard]] std::unordered_set<const Node*> needed_nodes(std::vector<const Value*> values);
 

@@ -172,6 +172,17 @@ std::variant<std::shared_ptr<const Constant>, NotConstant> known(Answer answer) 
 }  // namespace
 
 std::optional<Constant> given_constant(const Model& model, std::string_view name, const onnx::AttributeProto& attribute, int64_t budget) {
+  using Type = onnx::AttributeProto;
+  constexpr auto kTypes = std::to_array<std::pair<std::string_view, int>>({{"value", Type::TENSOR},
+                                                                           {"sparse_value", Type::SPARSE_TENSOR},
+                                                                           {"value_float", Type::FLOAT},
+                                                                           {"value_int", Type::INT},
+                                                                           {"value_string", Type::STRING},
+                                                                           {"value_floats", Type::FLOATS},
+                                                                           {"value_ints", Type::INTS},
+                                                                           {"value_strings", Type::STRINGS}});
+  const auto* const known = std::ranges::find(kTypes, name, &std::pair<std::string_view, int>::first);
+  if (known == kTypes.end() || !has_type(attribute, known->second)) return std::nullopt;
   if (name == "value") {
     if (attribute.t().data_type() == onnx::TensorProto::STRING) return constant_of(load_tensor(model, attribute.t()));
     return constant_of(tensor_data(model, attribute.t()));
@@ -187,11 +198,8 @@ std::optional<Constant> given_constant(const Model& model, std::string_view name
     return constant_of(DataType::float32, {attribute.floats_size()}, attribute.floats().data(), as_size(attribute.floats_size()));
   if (name == "value_ints")
     return constant_of(DataType::int64, {attribute.ints_size()}, attribute.ints().data(), as_size(attribute.ints_size()));
-  if (name == "value_strings") {
-    const std::vector<std::string> strings(attribute.strings().begin(), attribute.strings().end());
-    return constant_of(DataType::string, {attribute.strings_size()}, strings.data(), strings.size());
-  }
-  return std::nullopt;
+  const std::vector<std::string> strings(attribute.strings().begin(), attribute.strings().end());
+  return constant_of(DataType::string, {attribute.strings_size()}, strings.data(), strings.size());
 }
 
 std::optional<Reason> why_never_evaluated(const Node& node) {

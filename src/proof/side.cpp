@@ -298,23 +298,29 @@ const onnx::AttributeProto* AttributeReader::find(std::string_view name) const {
   return found;
 }
 
+const onnx::AttributeProto* AttributeReader::find(std::string_view name, int type) const {
+  const onnx::AttributeProto* const found = find(name);
+  if (found != nullptr && !has_type(*found, type)) open_ = true;
+  return found;
+}
+
 int64_t AttributeReader::integer(std::string_view name, int64_t otherwise) const {
-  const auto* const found = find(name);
+  const auto* const found = find(name, onnx::AttributeProto::INT);
   return found != nullptr ? found->i() : otherwise;
 }
 
 double AttributeReader::real(std::string_view name, float otherwise) const {
-  const auto* const found = find(name);
+  const auto* const found = find(name, onnx::AttributeProto::FLOAT);
   return static_cast<double>(found != nullptr ? found->f() : otherwise);
 }
 
 std::string AttributeReader::text(std::string_view name, std::string_view otherwise) const {
-  const auto* const found = find(name);
+  const auto* const found = find(name, onnx::AttributeProto::STRING);
   return found != nullptr ? found->s() : std::string(otherwise);
 }
 
 std::vector<int64_t> AttributeReader::integers(std::string_view name) const {
-  const auto* const found = find(name);
+  const auto* const found = find(name, onnx::AttributeProto::INTS);
   if (found == nullptr) return {};
   return {found->ints().begin(), found->ints().end()};
 }

@@ -159,7 +159,7 @@ class AttributeReader {
  public:
   AttributeReader(const Node& node, const Call* call) : node_(node), call_(call) {}
   /// The attribute with references of entered functions resolved; nullptr if absent. An unresolvable reference is returned as it is, and
-  /// `is_open()` is true from then on.
+  /// `is_open()` is true from then on, as it is where an attribute has another type than the one that is read.
   [[nodiscard]] const onnx::AttributeProto* find(std::string_view name) const;
   [[nodiscard]] int64_t integer(std::string_view name, int64_t otherwise) const;
   [[nodiscard]] double real(std::string_view name, float otherwise) const;
@@ -169,6 +169,8 @@ class AttributeReader {
   [[nodiscard]] bool is_open() const noexcept { return open_; }
 
  private:
+  [[nodiscard]] const onnx::AttributeProto* find(std::string_view name, int type) const;
+
   const Node& node_;
   const Call* call_;
   mutable bool open_ = false;
