@@ -73,7 +73,7 @@ std::string function_name(Side& side, Shapes& shapes, Ref ref) {
     name = node.op_type();
   } else if (node.is("HardSigmoid")) {
     name = "HardSigmoid " + number_text(attributes.real("alpha", 0.2F)) + " " + number_text(attributes.real("beta", 0.5F));
-  } else if (node.is("ReduceMean")) {
+  } else if (reduces(node) == Reduces::mean) {
     name = mean_name(side, shapes, ref, attributes);
   }
   return attributes.is_open() ? std::string() : name;

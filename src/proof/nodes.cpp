@@ -135,7 +135,7 @@ std::vector<int64_t> in_order(std::vector<int64_t> axes, const std::optional<Dim
 std::optional<std::vector<int64_t>> reduced_axes(Side& side, Ref output, const AttributeReader& attributes) {
   const Node& node = *output.value->producer();
   if (node.is("ArgMax") || node.is("ArgMin")) return std::vector{attributes.integer("axis", 0)};
-  if (!node.op_type().starts_with("Reduce") || attributes.integer("noop_with_empty_axes", 0) != 0) return std::nullopt;
+  if (reduces(node) == Reduces::none || attributes.integer("noop_with_empty_axes", 0) != 0) return std::nullopt;
   if (attributes.has("axes")) return attributes.integers("axes");
   const Ref given = side.operand(output, 1);
   return given ? integers_of(side, given) : std::vector<int64_t>{};

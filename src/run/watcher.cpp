@@ -71,8 +71,9 @@ void round_all(T* values, int64_t count, DataType type) {
 bool takes_masks(const Node& node, std::size_t input) {
   constexpr std::size_t kAttentionMask = 3;
   if (node.is("Attention")) return input == kAttentionMask;
-  return node.is("Softmax") || node.is("LogSoftmax") || node.is("ReduceLogSumExp") || node.is("ReduceMax") || node.is("MaxPool") ||
-         node.is("ArgMax");
+  const Traits traits = traits_of(node);
+  return traits.has(Trait::softmax) || traits.reduces() == Reduces::log_sum_exp || traits.reduces() == Reduces::maximum ||
+         node.is("MaxPool") || node.is("ArgMax");
 }
 
 bool carries_masks(const Node& node, std::size_t input) {

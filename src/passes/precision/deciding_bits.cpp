@@ -86,8 +86,12 @@ class Finder {
   /// A square, or a magnitude.
   static bool is_square(const Node& node) {
     if (arithmetic_of(node) == Arithmetic::multiply) return node.inputs().size() == 2 && node.input(0) == node.input(1);
-    return node.is("Pow") || node.is("Abs") || node.is("ReduceL1") || node.is("ReduceL2") || node.is("ReduceSumSquare");
+    const Reduces reduced = reduces(node);
+    return node.is("Pow") || node.is("Abs") || reduced == Reduces::l1 || reduced == Reduces::l2 || reduced == Reduces::sum_square;
   }
+
+  /// A sum or a mean over axes.
+  static bool adds_up(const Node& node) { return reduces(node) == Reduces::sum || reduces(node) == Reduces::mean; }
 
   /// Whether relative errors of a result are those of input `input`, or the sum of several.
   static bool passes_levels(const Node& node, std::size_t input) {
@@ -95,7 +99,7 @@ class Finder {
     if (facts.moves_input(input) || facts.arithmetic() != Arithmetic::none) return true;
     return input == 0 &&
            (facts.has(Trait::casts) || facts.has(Trait::clips) || facts.has(Trait::homogeneous) || facts.has(Trait::averages) ||
-            facts.has(Trait::pools) || node.is("Pow") || node.is("Sqrt") || node.is("Pad") || node.op_type().starts_with("Reduce"));
+            facts.has(Trait::pools) || node.is("Pow") || node.is("Sqrt") || facts.reduces() != Reduces::none);
   }
 
   /// Keeps what computes the operand of a logarithm: always up to a product (a filter bank with it), and further if that leads to a
@@ -192,7 +196,7 @@ class Finder {
 
   /// A mean or a sum of many elements: a reduction, a pool, or a product with a weight of numbers that are not negative.
   bool is_mean(const Node& node) {
-    if (node.is("ReduceMean") || node.is("ReduceSum") || node.is("CumSum") || has_trait(node, Trait::averages)) return true;
+    if (adds_up(node) || node.is("CumSum") || has_trait(node, Trait::averages)) return true;
     if (!has_trait(node, Trait::multiplies) || is_run_time(node.input(0)) == is_run_time(node.input(1))) return false;
     const auto found = context_.constants.find(*node.input(is_run_time(node.input(0)) ? 1 : 0));
     const auto* const weight = std::get_if<Constant>(&found);
@@ -207,7 +211,7 @@ class Finder {
     const Node* const node = unscaled(value, path);
     if (node == nullptr || depth > 4) return false;
     path.push_back(node);
-    if (node->is("ReduceSumSquare")) return true;
+    if (reduces(*node) == Reduces::sum_square) return true;
     if (arithmetic_of(*node) == Arithmetic::add) {
       bool any = false;
       for (const Value* const term : node->inputs()) {
@@ -321,7 +325,7 @@ class Finder {
                                     [&](const Use& use) {
                                       const Node& node = *use.node;
                                       if (!node.domain().empty() || use.index != 0) return false;
-                                      if (node.is("ReduceSum") || node.is("ReduceMean")) return true;
+                                      if (adds_up(node)) return true;
                                       return traits_of(node).moves_input(0) && node.output(0) != nullptr &&
                                              is_summed(*node.output(0), steps + 1);
                                     });

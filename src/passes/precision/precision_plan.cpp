@@ -310,7 +310,7 @@ Bounds within(double magnitude) {
 bool keeps_magnitude(const Node& node) {
   const Traits traits = traits_of(node);
   return traits.has(Trait::homogeneous) || traits.has(Trait::contracts) || traits.has(Trait::affine) || traits.has(Trait::averages) ||
-         traits.has(Trait::pools) || node.is("PRelu") || node.is("Resize") || node.is("Upsample") || node.op_type().starts_with("Reduce");
+         traits.has(Trait::pools) || node.is("PRelu") || node.is("Resize") || node.is("Upsample") || traits.reduces() != Reduces::none;
 }
 
 }  // namespace
@@ -385,7 +385,7 @@ IntegerRanges::Range IntegerRanges::combined(const Node& node) {
     // Sums of products of numbers that fit are activations.
     return {within(largest), largest >= overflow_of(target_)};
   }
-  if (node.is("ReduceSum") || node.is("CumSum") || node.is("ReduceL1")) return of_sum(node, *integers);
+  if (reduces(node) == Reduces::sum || reduces(node) == Reduces::l1 || node.is("CumSum")) return of_sum(node, *integers);
   if (node.is("Sqrt")) return {{0, std::sqrt(largest)}, true};
   const Arithmetic arithmetic = arithmetic_of(node);
   const bool scales = arithmetic == Arithmetic::multiply || arithmetic == Arithmetic::divide;

@@ -125,13 +125,13 @@ class WayReader {
     return is_mean_of_squares(node.input(0)) && is_scaled_square(node.input(1));
   }
   [[nodiscard]] bool is_mean_of_squares(const Value* value) {
-    constexpr auto kSums = std::to_array<std::string_view>({"ReduceMean", "ReduceSum"});
     bool is_sum = false;
     for (; value != nullptr && value->producer() != nullptr; value = upstream_of(*value->producer())) {
       const Node& node = *value->producer();
-      if (node.is("ReduceSumSquare")) return true;
+      const Reduces reduced = reduces(node);
+      if (reduced == Reduces::sum_square) return true;
       if (is_square(node)) return is_sum;
-      is_sum = is_sum || has_trait(node, Trait::averages) || std::ranges::any_of(kSums, [&](std::string_view op) { return node.is(op); });
+      is_sum = is_sum || has_trait(node, Trait::averages) || reduced == Reduces::mean || reduced == Reduces::sum;
     }
     return false;
   }
@@ -163,13 +163,12 @@ class WayReader {
 
   /// The operand that reaches 0 together with a node's result, apart from guards; nullptr: none.
   [[nodiscard]] const Value* upstream_of(const Node& node) {
-    constexpr auto kUnary = std::to_array<std::string_view>(
-        {"Abs", "Expand", "Neg", "Reciprocal", "ReduceL1", "ReduceL2", "ReduceMean", "ReduceSum", "ReduceSumSquare", "Sqrt", "Tile"});
-    const Traits traits = traits_of(node);
-    const bool is_unary = std::ranges::any_of(kUnary, [&](std::string_view op) { return node.is(op); });
+    constexpr auto kSums = std::to_array({Reduces::sum, Reduces::mean, Reduces::l1, Reduces::l2, Reduces::sum_square});
     constexpr auto kKeepZero = std::to_array({Trait::averages, Trait::casts, Trait::homogeneous, Trait::identity, Trait::pools});
+    const Traits traits = traits_of(node);
     const auto has = [&](Trait trait) { return traits.has(trait); };
-    if (is_unary || std::ranges::any_of(kKeepZero, has) || traits.moves_input(0)) return node.input(0);
+    const bool keeps_zero = std::ranges::any_of(kKeepZero, has) || traits.moves_input(0) || node.is("Reciprocal") || node.is("Sqrt");
+    if (keeps_zero || std::ranges::find(kSums, traits.reduces()) != kSums.end()) return node.input(0);
     const Arithmetic arithmetic = traits.arithmetic();
     const bool scales = arithmetic == Arithmetic::multiply || arithmetic == Arithmetic::divide || node.is("Pow");
     const bool guards = arithmetic == Arithmetic::add || limits(node) || node.is("Where");

@@ -215,9 +215,7 @@ namespace {
 
 /// Whether a node reduces along an axis; where that is not known, it may.
 bool reduces_along(const Node& node, int64_t axis, std::size_t rank) {
-  constexpr auto kReductions = std::to_array<std::string_view>({"ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMax",
-                                                                "ReduceMean", "ReduceMin", "ReduceProd", "ReduceSum", "ReduceSumSquare"});
-  if (std::ranges::none_of(kReductions, [&](std::string_view op) { return node.is(op); })) return false;
+  if (reduces(node) == Reduces::none) return false;
   std::vector<int64_t> axes = Attributes(node).integers("axes");
   const auto known = node.input(1) == nullptr ? std::nullopt : Constants().value(*node.input(1));
   if (known && kIntegerTypes.has(known->type())) axes = truncated_integers_of(*known);

@@ -21,14 +21,21 @@ constexpr double kHides = 1000;
 /// Largest addend that only keeps zeros out of a logarithm.
 constexpr double kGuard = 1e-6;
 
-/// Operators of mask elements that yield counts, or positions: neither for a mask nor against it, and what follows is no mask.
-constexpr auto kCounts =
-    std::to_array<std::string_view>({"ReduceSum", "ReduceMean", "ReduceL1", "CumSum", "NonZero", "ArgMax", "ArgMin", "TopK"});
-/// Operators whose results of masks are masks.
-constexpr auto kKeep = std::to_array<std::string_view>({"ReduceMax", "ReduceMin", "ReduceProd", "Relu", "Abs", "Sign", "Not", "Clip"});
+/// Whether a node makes counts, or positions, of mask elements: neither for a mask nor against it, and what follows is no mask.
+bool counts(const Node& node) {
+  const Traits traits = traits_of(node);
+  const Reduces reduced = traits.reduces();
+  const bool sums = reduced == Reduces::sum || reduced == Reduces::mean || reduced == Reduces::l1 || node.is("CumSum");
+  return sums || traits.has(Trait::makes_int64) || traits.has(Trait::searches);
+}
 
-bool is_any(const Node& node, std::span<const std::string_view> operators) {
-  return std::ranges::find(operators, std::string_view(node.op_type())) != operators.end();
+/// Whether a node makes masks of masks: the largest, the smallest or the product of some, or what it does to 0 and to 1.
+bool keeps_masks(const Node& node) {
+  const Traits traits = traits_of(node);
+  const Reduces reduced = traits.reduces();
+  if (reduced == Reduces::maximum || reduced == Reduces::minimum || reduced == Reduces::product) return true;
+  const bool is_exact = traits.has(Trait::elementwise) && traits.has(Trait::exact) && traits.arithmetic() == Arithmetic::none;
+  return is_exact || traits.predicate() == Predicate::logical_not;
 }
 
 /// What a value is, if the input is a mask.
@@ -89,8 +96,8 @@ class MaskUses {
       path.cast = true;
       return go_on(node, path);
     }
-    if (is_any(node, kCounts) || traits.has(Trait::multiplies)) return note(MaskUse::possible);
-    if (is_any(node, kKeep)) return go_on(node, path);
+    if (counts(node) || traits.has(Trait::multiplies)) return note(MaskUse::possible);
+    if (keeps_masks(node)) return go_on(node, path);
     const Predicate predicate = traits.predicate();
     if (compares(predicate)) return read_comparison(node, index, path);
     if (predicate != Predicate::none) {

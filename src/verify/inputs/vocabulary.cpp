@@ -53,7 +53,7 @@ const Invertible* inverse_of(const Node& node) {
 bool passes_on(const Node& node, std::size_t operand) {
   const Traits traits = traits_of(node);
   if (traits.moves_input(operand) || (operand == 0 && (traits.has(Trait::casts) || traits.has(Trait::identity)))) return true;
-  return operand == 0 && (node.is("Clip") || node.is("ReduceMax") || node.is("ReduceMin"));
+  return operand == 0 && (node.is("Clip") || traits.reduces() == Reduces::maximum || traits.reduces() == Reduces::minimum);
 }
 
 bool has_arithmetic(const Node& node) {
