@@ -101,6 +101,9 @@ enum class Reduces : uint8_t { none, sum, mean, product, maximum, minimum, l1, l
 /// To which whole number an operator rounds each element; of two that are as near, to the even one.
 enum class Rounds : uint8_t { none, to_nearest, down, up };
 
+/// The whole number to which a number is rounded; with Rounds::none the number itself.
+[[nodiscard]] double rounded(Rounds how, double number) noexcept;
+
 /// How an operator names the axes of input 0 (of Unsqueeze: of the result) that it works along. An omitted attribute has the default of the
 /// operator's schema.
 enum class Along : uint8_t {

@@ -1,5 +1,7 @@
 // Lists ONNX's own operators with all facts about each.
 
+#include <cmath>
+
 #include "model/check.h"
 #include "model/functions.h"
 #include "model/node.h"
@@ -368,6 +370,20 @@ const Op* find_kernel(const Node& node) {
 Traits traits_of(const Node& node) {
   const Op* const op = find_op(node);
   return op != nullptr ? op->traits : Traits::none();
+}
+
+double rounded(Rounds how, double number) noexcept {
+  switch (how) {
+    case Rounds::to_nearest:
+      return std::nearbyint(number);
+    case Rounds::down:
+      return std::floor(number);
+    case Rounds::up:
+      return std::ceil(number);
+    case Rounds::none:
+      break;
+  }
+  return number;
 }
 
 bool limits(const Node& node) {

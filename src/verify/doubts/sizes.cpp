@@ -177,7 +177,7 @@ SizeDecision decision_of(const Node& node, layout::Shapes& shapes) {
 /// Whether a node rounds real numbers to whole ones.
 bool makes_whole(const Node& node) {
   const DataTypeTraits* const to = node.is("Cast") ? find_traits(Attributes(node).integer("to", 0)) : nullptr;
-  return (to != nullptr && !to->is_float) || node.is("Floor") || node.is("Ceil") || node.is("Round");
+  return (to != nullptr && !to->is_float) || rounds(node) != Rounds::none;
 }
 
 /// Whether numbers differ by no more than the rounding of a few results in 16 bits, in which one of two nodes computes them.
