@@ -401,7 +401,7 @@ bool are_usual_activations(const Node& node, const onnx::AttributeProto& attribu
 bool is_implied_by_cell(Side& side, Ref output, const onnx::AttributeProto& attribute) {
   const Node& node = *output.value->producer();
   const bool is_quantized = node.op_type() == "DynamicQuantizeLSTM" && node.domain() == kMicrosoftDomain;
-  if (!is_quantized && !node.is("LSTM") && !node.is("GRU") && !node.is("RNN")) return false;
+  if (!is_quantized && !has_trait(node, Trait::recurrent)) return false;
   // The recurrence weight is [directions, gates · hidden, hidden], transposed for the quantized operator.
   if (attribute.name() == "hidden_size") return attribute.i() > 0 && attribute.i() == dim_of(side, output, 2, is_quantized ? 1 : 2);
   return attribute.name() == "activations" && are_usual_activations(node, attribute);
