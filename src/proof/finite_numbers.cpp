@@ -220,14 +220,13 @@ class OverflowReader {
     const Traits traits = traits_of(node);
     const Value* const first = node.input(0);
     if (first == nullptr) return std::nullopt;
-    const bool passes_on =
-        traits.has(Trait::casts) || traits.has(Trait::identity) || traits.moves_input(0) || node.is("Abs") || node.is("Neg");
-    if (passes_on) return of(*first);
+    const Arithmetic arithmetic = traits.arithmetic();
+    const bool keeps_size = arithmetic == Arithmetic::negate || node.is("Abs");
+    if (keeps_size || traits.has(Trait::casts) || traits.has(Trait::identity) || traits.moves_input(0)) return of(*first);
     if (is_sum_of_elements(node)) return sum(node, of(*first));
     if (keeps_scale(node)) return of(*first).power == 1 ? std::optional(of(*first)) : std::nullopt;
     if (auto largest = largest_among(node)) return largest;
     if (node.is("Sqrt")) return raised(of(*first), 0.5);
-    const Arithmetic arithmetic = traits.arithmetic();
     if (arithmetic == Arithmetic::multiply && first == node.input(1)) return raised(of(*first), 2);
     if (traits.has(Trait::multiplies)) return multiplied(node);
     if (node.inputs().size() != 2 || node.input(1) == nullptr) return std::nullopt;

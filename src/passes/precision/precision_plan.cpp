@@ -386,7 +386,7 @@ IntegerRanges::Range IntegerRanges::combined(const Node& node) {
     return {within(largest), largest >= overflow_of(target_)};
   }
   if (reduces(node) == Reduces::sum || reduces(node) == Reduces::l1 || node.is("CumSum")) return of_sum(node, *integers);
-  if (node.is("Sqrt")) return {{0, std::sqrt(largest)}, true};
+  if (traits_of(node).exponent() == 0.5) return {{0, std::sqrt(largest)}, true};
   const Arithmetic arithmetic = arithmetic_of(node);
   const bool scales = arithmetic == Arithmetic::multiply || arithmetic == Arithmetic::divide;
   const auto is_known = [this](const Value* value) { return value == nullptr || is_finite(of(*value).bounds); };

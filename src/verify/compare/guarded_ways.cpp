@@ -145,7 +145,8 @@ class WayReader {
   }
 
   [[nodiscard]] bool is_root(const Node& node) {
-    return node.is("Sqrt") || (node.is("Pow") && std::abs(number_of(node.input(1)).value_or(1)) < 1);
+    const double exponent = node.is("Pow") ? number_of(node.input(1)).value_or(1) : traits_of(node).exponent();
+    return std::abs(exponent) < 1;
   }
 
   static void add(GuardedWay& way, double guard, const Node& node) {
@@ -167,8 +168,8 @@ class WayReader {
     constexpr auto kKeepZero = std::to_array({Trait::averages, Trait::casts, Trait::homogeneous, Trait::identity, Trait::pools});
     const Traits traits = traits_of(node);
     const auto has = [&](Trait trait) { return traits.has(trait); };
-    const bool keeps_zero = std::ranges::any_of(kKeepZero, has) || traits.moves_input(0) || node.is("Reciprocal") || node.is("Sqrt");
-    if (keeps_zero || std::ranges::find(kSums, traits.reduces()) != kSums.end()) return node.input(0);
+    const bool keeps_zero = std::ranges::any_of(kKeepZero, has) || traits.moves_input(0);
+    if (keeps_zero || traits.exponent() != 1 || std::ranges::find(kSums, traits.reduces()) != kSums.end()) return node.input(0);
     const Arithmetic arithmetic = traits.arithmetic();
     const bool scales = arithmetic == Arithmetic::multiply || arithmetic == Arithmetic::divide || node.is("Pow");
     const bool guards = arithmetic == Arithmetic::add || limits(node) || node.is("Where");
@@ -180,7 +181,7 @@ class WayReader {
 
   /// The number that a node adds, takes for smaller ones, or puts in their place; of a linear operator, its bias if that is a guard.
   [[nodiscard]] std::optional<double> guard_of(const Node& node, const Value& varying) {
-    if (node.is("Clip")) return node.opset() < 11 ? std::optional<double>(Attributes(node).real("min")) : number_of(node.input(1));
+    if (has_trait(node, Trait::clips)) return node.opset() < 11 ? std::optional<double>(Attributes(node).real("min")) : number_of(node.input(1));
     const Arithmetic arithmetic = arithmetic_of(node);
     if (const auto headroom = headroom_of(node)) return headroom;
     if (const Value* const shift = shift_of(node, constants_); shift != nullptr && arithmetic != Arithmetic::add) {
@@ -264,7 +265,7 @@ bool holds_guard(const Value* base, const Value* other, double guard, Constants&
 
 bool has_edge(const Node& node) {
   const bool divides = arithmetic_of(node) == Arithmetic::divide || has_trait(node, Trait::normalizes) || !node.domain().empty();
-  return divides || is_edged(node) || node.is("Pow") || node.is("RMSNormalization") || node.is("ReduceLogSumExp");
+  return divides || is_edged(node) || node.is("Pow") || node.is("RMSNormalization") || reduces(node) == Reduces::log_sum_exp;
 }
 
 double rough_tolerance(double /*guard*/) noexcept {
