@@ -134,7 +134,7 @@ std::vector<int64_t> in_order(std::vector<int64_t> axes, const std::optional<Dim
 /// The axes that a node reduces, as written; none: all; nullopt: not known, or it is no reduction.
 std::optional<std::vector<int64_t>> reduced_axes(Side& side, Ref output, const AttributeReader& attributes) {
   const Node& node = *output.value->producer();
-  if (node.is("ArgMax") || node.is("ArgMin")) return std::vector{attributes.integer("axis", 0)};
+  if (has_trait(node, Trait::searches) && has_trait(node, Trait::makes_int64)) return std::vector{attributes.integer("axis", 0)};
   if (reduces(node) == Reduces::none || attributes.integer("noop_with_empty_axes", 0) != 0) return std::nullopt;
   if (attributes.has("axes")) return attributes.integers("axes");
   const Ref given = side.operand(output, 1);
@@ -293,7 +293,7 @@ std::pair<Ref, Ref> chosen_by(Side& side, Ref output) {
 /// The Not that makes a value; null where another node does.
 const Node* negation_of(Ref condition) {
   const Node* const node = condition ? condition.value->producer() : nullptr;
-  return node != nullptr && node->is("Not") ? node : nullptr;
+  return node != nullptr && predicate_of(*node) == Predicate::logical_not ? node : nullptr;
 }
 
 bool have_one_name(Ref one, Ref other) {
@@ -332,8 +332,7 @@ namespace {
 
 /// Whether a node makes probabilities, or their logarithms, of numbers along the axis that an attribute gives.
 bool makes_probabilities(const Node& node, int64_t axis) {
-  const bool is_one = node.is("Softmax") || node.is("LogSoftmax");
-  return is_one && node.opset() >= kOneAxisOpset && softmax_axis(node) == axis;
+  return has_trait(node, Trait::softmax) && node.opset() >= kOneAxisOpset && softmax_axis(node) == axis;
 }
 
 }  // namespace

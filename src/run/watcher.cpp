@@ -77,9 +77,10 @@ bool takes_masks(const Node& node, std::size_t input) {
 }
 
 bool carries_masks(const Node& node, std::size_t input) {
-  const Op* const op = find_op(node);
-  return op != nullptr && (op->traits.moves_input(input) || has_trait(node, Trait::identity) || has_trait(node, Trait::casts) ||
-                           has_trait(node, Trait::permutes) || node.is("Add") || node.is("Min") || node.is("Max"));
+  constexpr auto kCarrying = std::to_array({Arithmetic::add, Arithmetic::minimum, Arithmetic::maximum});
+  const Traits traits = traits_of(node);
+  return traits.moves_input(input) || traits.has(Trait::identity) || traits.has(Trait::casts) || traits.has(Trait::permutes) ||
+         std::ranges::find(kCarrying, traits.arithmetic()) != kCarrying.end();
 }
 
 /// Whether −∞ in this value hides an element from a Softmax or a maximum, and from nothing else: readers move it there, add to it, or take

@@ -181,7 +181,8 @@ class WayReader {
 
   /// The number that a node adds, takes for smaller ones, or puts in their place; of a linear operator, its bias if that is a guard.
   [[nodiscard]] std::optional<double> guard_of(const Node& node, const Value& varying) {
-    if (has_trait(node, Trait::clips)) return node.opset() < 11 ? std::optional<double>(Attributes(node).real("min")) : number_of(node.input(1));
+    if (has_trait(node, Trait::clips))
+      return node.opset() < 11 ? std::optional<double>(Attributes(node).real("min")) : number_of(node.input(1));
     const Arithmetic arithmetic = arithmetic_of(node);
     if (const auto headroom = headroom_of(node)) return headroom;
     if (const Value* const shift = shift_of(node, constants_); shift != nullptr && arithmetic != Arithmetic::add) {

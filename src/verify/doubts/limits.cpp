@@ -241,7 +241,8 @@ bool takes_any_order(const Use& use, const Node& top, const std::unordered_set<c
   const auto declared = top.input(0)->declared();
   if (reduces_along(node, Attributes(top).integer("axis", -1), declared && declared->has_shape ? declared->dims.size() : 0))
     return use.index == 0;
-  if (!node.is("ScatterElements") && !node.is("ScatterND")) return false;
+  const Traits traits = traits_of(node);
+  if (!traits.has(Trait::indexes) || traits.moves_input(0)) return false;
   const auto is_fit = [&](const Value* value) {
     return value != nullptr && (unordered.contains(value) || Constants().is_constant(*value));
   };
@@ -251,9 +252,9 @@ bool takes_any_order(const Use& use, const Node& top, const std::unordered_set<c
 /// Whether a node's results have the same order as a value that it reads.
 bool keeps_open_order(const Use& use) {
   const Traits traits = traits_of(*use.node);
-  return traits.has(Trait::elementwise) || traits.has(Trait::casts) || traits.has(Trait::identity) ||
-         traits.arithmetic() != Arithmetic::none || use.node->is("Unsqueeze") || use.node->is("Squeeze") || use.node->is("Softmax") ||
-         (use.index == 1 && (use.node->is("Gather") || use.node->is("GatherElements")));
+  const bool gathers = traits.has(Trait::indexes) && traits.along() == Along::axis && traits.moves_input(0) && !traits.moves_input(2);
+  return traits.has(Trait::elementwise) || traits.has(Trait::casts) || traits.has(Trait::identity) || traits.has(Trait::softmax) ||
+         traits.arithmetic() != Arithmetic::none || use.node->is("Unsqueeze") || use.node->is("Squeeze") || (use.index == 1 && gathers);
 }
 
 /// Whether outputs can depend on the order of a node's results.

@@ -105,7 +105,7 @@ class MaskUses {
       return go_on(node, path);
     }
     if (traits.arithmetic() != Arithmetic::none) return read_arithmetic(node, index, path);
-    if (node.is("Softmax") && path.form == Form::scaled) return note(MaskUse::certain);
+    if (traits.has(Trait::softmax) && path.form == Form::scaled) return note(MaskUse::certain);
     if (traits.has(Trait::elementwise)) note(node.is("Log") && path.form == Form::mask ? MaskUse::possible : MaskUse::refuted);
   }
 
@@ -162,12 +162,12 @@ class MaskUses {
     const Value* const other = node.inputs().size() == 2 ? node.input(1 - index) : nullptr;
     const Node* const maker = other == nullptr ? nullptr : other->producer();
     const bool is_one = maker != nullptr && maker->is("ConstantOfShape") && fill_of(*maker) == 1.0;
-    if (node.is("Sub") && index == 1 && is_one) return read_shift(node, index, 1.0, path);
+    if (arithmetic_of(node) == Arithmetic::subtract && index == 1 && is_one) return read_shift(node, index, 1.0, path);
     note(path.hides ? MaskUse::certain : MaskUse::possible);
   }
 
   void read_shift(const Node& node, std::size_t index, std::optional<double> number, Path path) {
-    const bool subtracts = node.is("Sub");
+    const bool subtracts = arithmetic_of(node) == Arithmetic::subtract;
     if (path.form == Form::scaled) {
       if (number && (subtracts && index == 0 ? -*number : *number) <= -kHides) note(MaskUse::certain);
       return go_on(node, path);

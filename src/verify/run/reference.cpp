@@ -96,7 +96,8 @@ bool may_saturate(const Value& output) {
       return std::ranges::any_of(node.subgraphs(),
                                  [&](const auto& graph) { return at >= graph->outputs().size() || may_saturate(*graph->outputs()[at]); });
     }
-    value = traits.moves_input(0) || node.is("MaxPool") ? node.input(0) : nullptr;
+    const bool is_largest = traits.has(Trait::pools) && traits.has(Trait::exact);
+    value = traits.moves_input(0) || is_largest ? node.input(0) : nullptr;
   }
   return true;
 }
