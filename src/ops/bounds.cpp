@@ -4,6 +4,7 @@
 #include "model/node.h"
 #include "ops/element_types.h"
 #include "ops/formulas.h"
+#include "ops/inverses.h"
 #include "ops/loops/dtypes.h"
 #include "ops/op.h"
 #include "relayout/graph.h"
@@ -45,19 +46,6 @@ constexpr auto kRanges = std::to_array<Range>({
     {"Softsign", {-1, 1}},
     {"Sqrt", {0, kInfinity}},
     {"Tanh", {-1, 1}},
-});
-
-/// Operators whose results do not fall where their operand rises.
-struct Rising {
-  std::string_view op;
-  double (*function)(double);
-};
-constexpr auto kRising = std::to_array<Rising>({
-    {"Exp", [](double x) { return std::exp(x); }},
-    {"Sigmoid", [](double x) { return 1 / (1 + std::exp(-x)); }},
-    {"Softplus", [](double x) { return x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x)); }},
-    {"Sqrt", [](double x) { return x > 0 ? std::sqrt(x) : 0; }},
-    {"Tanh", [](double x) { return std::tanh(x); }},
 });
 
 /// Whether results are means, or the largest or smallest, of elements of the first operand.
@@ -104,9 +92,9 @@ class ResultReader {
     if (traits.has(Trait::identity) || chooses_among(node_)) return is_largest_of_softmax() ? Bounds{1 / kMostAdded, 1} : operand(0);
     if (traits.moves_input(0) || traits.moves_input(1)) return of_moved(traits);
     const auto fixed = std::ranges::find(kRanges, std::string_view(node_.op_type()), &Range::op);
-    const auto rising = std::ranges::find(kRising, std::string_view(node_.op_type()), &Rising::op);
     if (fixed == kRanges.end()) return of_arithmetic();
-    return rising != kRising.end() ? meet(fixed->bounds, of_rising(rising->function)) : fixed->bounds;
+    const Invertible* const rising = traits.has(Trait::increases) ? inverse_of(node_) : nullptr;
+    return rising != nullptr ? meet(fixed->bounds, of_rising(rising->result, fixed->bounds)) : fixed->bounds;
   }
 
  private:
@@ -141,10 +129,11 @@ class ResultReader {
     return {std::min(std::max(given.lowest, low), high), std::max(std::min(given.highest, high), low)};
   }
 
-  /// The function of the operand's ends, and what rounding adds to it.
-  [[nodiscard]] Bounds of_rising(double (*function)(double)) const {
+  /// The function of the operand's ends, and what rounding adds to it. Numbers beyond its domain have no result.
+  [[nodiscard]] Bounds of_rising(double (*function)(double), Bounds range) const {
     constexpr double kRounding = 0x1p-7;
-    const double low = function(operand(0).lowest), high = function(operand(0).highest);
+    double low = function(operand(0).lowest), high = function(operand(0).highest);
+    low = std::isnan(low) ? range.lowest : low, high = std::isnan(high) ? range.highest : high;
     return {low - kRounding * std::fabs(low), high + kRounding * std::fabs(high)};
   }
 

@@ -225,6 +225,10 @@ std::optional<T> one_element(const Value& value, DataType type, Constants& const
 
 }  // namespace
 
+std::size_t outputs_before_results(const Node& holder) {
+  return holder.is("Loop") ? 1 : 0;
+}
+
 std::optional<int64_t> runs_of_loop(const Node& node, Constants& constants) {
   const Graph* const body = node.subgraph("body");
   if (!node.is("Loop") || !node.domain().empty() || body == nullptr || body->outputs().empty()) return std::nullopt;
