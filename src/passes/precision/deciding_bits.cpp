@@ -8,6 +8,7 @@
 #include "model/node.h"
 #include "model/walk.h"
 #include "ops/constants.h"
+#include "ops/inverses.h"
 #include "ops/op.h"
 #include "ops/operands.h"
 #include "passes/pass.h"
@@ -87,7 +88,9 @@ class Finder {
   static bool is_square(const Node& node) {
     if (arithmetic_of(node) == Arithmetic::multiply) return node.inputs().size() == 2 && node.input(0) == node.input(1);
     const Reduces reduced = reduces(node);
-    return node.is("Pow") || node.is("Abs") || reduced == Reduces::l1 || reduced == Reduces::l2 || reduced == Reduces::sum_square;
+    const Invertible* const function = inverse_of(node);
+    const bool is_even = function != nullptr && function->is_even;
+    return node.is("Pow") || is_even || reduced == Reduces::l1 || reduced == Reduces::l2 || reduced == Reduces::sum_square;
   }
 
   static bool is_root(const Node& node) { return traits_of(node).exponent() == 0.5; }
