@@ -101,6 +101,8 @@ TEST(FunctionTraits, InversesGiveOperandsOfTheResults) {
   const std::vector<double> x{-2.75, -0.75, -0.25, 0.25, 0.5, 1.5, 3};
   std::size_t known = 0;
   for (const Op& op : op_table()) {
+    const auto y = is_function_of_one(op) ? of_numbers(op.name, x) : std::nullopt;
+    if (!y) continue;
     OpCase op_case;
     op_case.op = op.name;
     op_case.inputs.emplace_back().dims = {1};
@@ -108,11 +110,10 @@ TEST(FunctionTraits, InversesGiveOperandsOfTheResults) {
     const Invertible* const function = inverse_of(model->graph().nodes().front());
     if (function == nullptr) continue;
     ++known;
-    const std::vector<double> y = of_numbers(op.name, x).value();
     for (std::size_t i = 0; i < x.size(); ++i) {
       const double result = function->result(x[i]);
-      if (std::isnan(y[i]) || result == 0) continue;
-      EXPECT_NEAR(y[i], result, 1e-6 * std::abs(result)) << op.name << " " << x[i];
+      if (std::isnan((*y)[i]) || result == 0) continue;
+      EXPECT_NEAR((*y)[i], result, 1e-6 * std::abs(result)) << op.name << " " << x[i];
       EXPECT_NEAR(function->result(function->operand(result)), result, 1e-9 * std::abs(result)) << op.name << " " << x[i];
       EXPECT_EQ(function->is_even, function->result(-x[i]) == result) << op.name << " " << x[i];
     }

@@ -25,7 +25,10 @@ TEST(DefaultOperands, StatesOfZeros) {
   expect_rewrite(kPass, gru(kDims + "s = ConstantOfShape (c)  "), after);
   expect_rewrite(kPass, gru(kDims + "s = Expand (z, c)  "), after);
   expect_rewrite(kPass, gru(kDims + "s0 = ConstantOfShape (c)  p = Concat <axis = 0> (s0, s0)  s = Slice (p, o, one, o)  "), after);
-  expect_rewrite(kPass, gru(kDims + "s0 = ConstantOfShape (c)  q = SplitToSequence <axis = 0> (s0)  s = SequenceAt (q, i1)  "), after);
+  expect_rewrite(
+      kPass,
+      gru(kDims + "s0 = ConstantOfShape (c)  p = Concat <axis = 0> (s0, s0)  q = SplitToSequence <axis = 0> (p)  s = SequenceAt (q, i1)  "),
+      after);
 }
 
 TEST(DefaultOperands, StatesOfOtherNumbers) {
