@@ -161,8 +161,7 @@ class ResultReader {
 
   /// Elements come from the moved operands, or are 0 where the operator fills with zeros by default.
   [[nodiscard]] Bounds of_moved(const Traits& traits) const {
-    const bool may_fill = node_.is("Pad") || node_.is("Trilu") || node_.is("MaxUnpool") || node_.is("CenterCropPad") || node_.is("Scatter");
-    Bounds out = may_fill ? Bounds{0, 0} : Bounds{kInfinity, -kInfinity};
+    Bounds out = traits.has(Trait::fills) || node_.is("Scatter") ? Bounds{0, 0} : Bounds{kInfinity, -kInfinity};
     for (std::size_t i = 0; i < node_.inputs().size(); ++i) {
       if (node_.input(i) != nullptr && traits.moves_input(i)) out = join(out, operand(i));
     }
