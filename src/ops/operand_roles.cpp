@@ -2,7 +2,6 @@
 
 #include "ops/operand_roles.h"
 
-#include "base/positions.h"
 #include "model/node.h"
 #include "ops/op.h"
 #include "relayout/graph.h"

@@ -1,7 +1,6 @@
 // Finds nodes that change nothing, alone or in pairs: Identities, Dropouts, Casts, Transposes and Squeezes.
 
 #include "base/positions.h"
-#include "model/node.h"
 #include "ops/constants.h"
 #include "ops/op.h"
 #include "proof/side.h"
