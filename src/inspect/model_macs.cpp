@@ -208,7 +208,7 @@ class Counter {
     auto function = exec::find_function(functions_, node);
     if (!function && node.subgraphs().empty()) {
       // Operators that ONNX defines by a body, as the executor runs them.
-      if (find_kernel(node) == nullptr && !node.is("Constant")) function = exec::find_operator_body(node);
+      if (find_kernel(node) == nullptr) function = exec::find_operator_body(node);
       if (!function) return std::nullopt;
     }
     Sum& sum = inner_.insert_or_assign(&node, Sum{.macs = std::nullopt}).first->second;
@@ -375,8 +375,7 @@ void ConvolutionList::add(const Node& node, std::size_t weight_index) {
   out.layout = "computed";
   // A quantized weight has the layout of the operand that it is dequantized from.
   const Value* weight = node.input(weight_index);
-  while (weight != nullptr && weight->producer() != nullptr &&
-         (weight->producer()->is("DequantizeLinear") || weight->producer()->is("QuantizeLinear"))) {
+  while (weight != nullptr && weight->producer() != nullptr && has_trait(*weight->producer(), Trait::quantizes)) {
     weight = weight->producer()->input(0);
   }
   if (weight != nullptr) {

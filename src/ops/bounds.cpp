@@ -4,6 +4,7 @@
 #include "model/node.h"
 #include "ops/element_types.h"
 #include "ops/formulas.h"
+#include "ops/inverses.h"
 #include "ops/loops/dtypes.h"
 #include "ops/op.h"
 #include "relayout/graph.h"
@@ -47,21 +48,11 @@ constexpr auto kRanges = std::to_array<Range>({
     {"Tanh", {-1, 1}},
 });
 
-/// Operators whose results do not fall where their operand rises.
-struct Rising {
-  std::string_view op;
-  double (*function)(double);
-};
-constexpr auto kRising = std::to_array<Rising>({
-    {"Exp", [](double x) { return std::exp(x); }},
-    {"Sigmoid", [](double x) { return 1 / (1 + std::exp(-x)); }},
-    {"Softplus", [](double x) { return x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x)); }},
-    {"Sqrt", [](double x) { return x > 0 ? std::sqrt(x) : 0; }},
-    {"Tanh", [](double x) { return std::tanh(x); }},
-});
-
-/// Operators whose results are means, or the largest or smallest, of elements of the first operand.
-constexpr auto kChoosing = std::to_array<std::string_view>({"ReduceMax", "ReduceMean", "ReduceMin", "TopK"});
+/// Whether results are means, or the largest or smallest, of elements of the first operand.
+bool chooses_among(const Node& node) {
+  const Reduces reduced = reduces(node);
+  return reduced == Reduces::maximum || reduced == Reduces::mean || reduced == Reduces::minimum || node.is("TopK");
+}
 
 Bounds join(Bounds a, Bounds b) {
   return {std::min(a.lowest, b.lowest), std::max(a.highest, b.highest)};
@@ -98,14 +89,12 @@ class ResultReader {
     if (traits.has(Trait::clips)) return {std::max(0.0, operand(0).lowest), std::max(0.0, operand(0).highest)};
     if (traits.has(Trait::pools) && (traits.has(Trait::averages) || traits.has(Trait::exact))) return of_pool();
     if (traits.has(Trait::casts)) return of_cast();
-    const bool passes_on =
-        traits.has(Trait::identity) || std::ranges::find(kChoosing, std::string_view(node_.op_type())) != kChoosing.end();
-    if (passes_on) return is_largest_of_softmax() ? Bounds{1 / kMostAdded, 1} : operand(0);
+    if (traits.has(Trait::identity) || chooses_among(node_)) return is_largest_of_softmax() ? Bounds{1 / kMostAdded, 1} : operand(0);
     if (traits.moves_input(0) || traits.moves_input(1)) return of_moved(traits);
     const auto fixed = std::ranges::find(kRanges, std::string_view(node_.op_type()), &Range::op);
-    const auto rising = std::ranges::find(kRising, std::string_view(node_.op_type()), &Rising::op);
     if (fixed == kRanges.end()) return of_arithmetic();
-    return rising != kRising.end() ? meet(fixed->bounds, of_rising(rising->function)) : fixed->bounds;
+    const Invertible* const rising = traits.has(Trait::increases) ? inverse_of(node_) : nullptr;
+    return rising != nullptr ? meet(fixed->bounds, of_rising(rising->result, fixed->bounds)) : fixed->bounds;
   }
 
  private:
@@ -115,7 +104,7 @@ class ResultReader {
 
   /// Whether it is the largest of numbers that add up to 1.
   [[nodiscard]] bool is_largest_of_softmax() const {
-    const Node* const softmax = node_.is("ReduceMax") && node_.input(0) != nullptr ? node_.input(0)->producer() : nullptr;
+    const Node* const softmax = reduces(node_) == Reduces::maximum && node_.input(0) != nullptr ? node_.input(0)->producer() : nullptr;
     if (softmax == nullptr || !softmax->is("Softmax") || softmax->opset() < 13 || softmax->input(0) == nullptr) return false;
     const auto declared = softmax->input(0)->declared();
     const int64_t axis = Attributes(*softmax).integer("axis", -1), rank = declared && declared->has_shape ? std::ssize(declared->dims) : 0;
@@ -140,10 +129,11 @@ class ResultReader {
     return {std::min(std::max(given.lowest, low), high), std::max(std::min(given.highest, high), low)};
   }
 
-  /// The function of the operand's ends, and what rounding adds to it.
-  [[nodiscard]] Bounds of_rising(double (*function)(double)) const {
+  /// The function of the operand's ends, and what rounding adds to it. Numbers beyond its domain have no result.
+  [[nodiscard]] Bounds of_rising(double (*function)(double), Bounds range) const {
     constexpr double kRounding = 0x1p-7;
-    const double low = function(operand(0).lowest), high = function(operand(0).highest);
+    double low = function(operand(0).lowest), high = function(operand(0).highest);
+    low = std::isnan(low) ? range.lowest : low, high = std::isnan(high) ? range.highest : high;
     return {low - kRounding * std::fabs(low), high + kRounding * std::fabs(high)};
   }
 
@@ -171,8 +161,7 @@ class ResultReader {
 
   /// Elements come from the moved operands, or are 0 where the operator fills with zeros by default.
   [[nodiscard]] Bounds of_moved(const Traits& traits) const {
-    const bool may_fill = node_.is("Pad") || node_.is("Trilu") || node_.is("MaxUnpool") || node_.is("CenterCropPad") || node_.is("Scatter");
-    Bounds out = may_fill ? Bounds{0, 0} : Bounds{kInfinity, -kInfinity};
+    Bounds out = traits.has(Trait::fills) || node_.is("Scatter") ? Bounds{0, 0} : Bounds{kInfinity, -kInfinity};
     for (std::size_t i = 0; i < node_.inputs().size(); ++i) {
       if (node_.input(i) != nullptr && traits.moves_input(i)) out = join(out, operand(i));
     }
@@ -219,11 +208,12 @@ class ResultReader {
       return is_even || first.lowest >= 0 ? Bounds{0, kInfinity} : Bounds{};
     }
     if (node_.is("Reciprocal")) return reciprocal(first);
-    if (node_.is("ReduceSum") && first.lowest > 0) return {first.lowest, kMostAdded * first.highest};
-    if (node_.is("ReduceSum") || node_.is("CumSum"))
+    const Reduces reduced = reduces(node_);
+    if (reduced == Reduces::sum && first.lowest > 0) return {first.lowest, kMostAdded * first.highest};
+    if (reduced == Reduces::sum || node_.is("CumSum"))
       return {std::min(0.0, kMostAdded * first.lowest), std::max(0.0, kMostAdded * first.highest)};
-    if (node_.is("ReduceProd")) return {first.lowest >= 0 ? 0 : -kInfinity, kInfinity};
-    if (node_.is("Floor") || node_.is("Ceil") || node_.is("Round")) return {std::floor(first.lowest), std::ceil(first.highest)};
+    if (reduced == Reduces::product) return {first.lowest >= 0 ? 0 : -kInfinity, kInfinity};
+    if (rounds(node_) != Rounds::none) return {std::floor(first.lowest), std::ceil(first.highest)};
     if (node_.is("Log") && first.highest <= 1) return {-kInfinity, 0};
     if (node_.is("Swish")) return of_swish();
     return of_unit(first);

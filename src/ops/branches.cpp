@@ -35,10 +35,6 @@ Ranks lowered(Ranks ranks, int64_t by) {
   return ranks == kAny || by > kHighest ? kAny : ranks >> as_size(by);
 }
 
-bool is_recurrent(const Node& node) {
-  return node.domain().empty() && (node.is("LSTM") || node.is("GRU") || node.is("RNN"));
-}
-
 /// Whether the node gives each element of its only operand another value, or none.
 bool keeps_dims(const Node& node) {
   const Traits traits = traits_of(node);
@@ -200,7 +196,7 @@ Ranks Branches::accepted(const Value& value, int depth) {
 /// The ranks that an operand of a node may have.
 Ranks Branches::accepted_by(const Node& node, std::size_t index, int depth) {
   constexpr std::array<int64_t, 8> kOfRecurrent{3, 3, 3, 2, 1, 3, 3, 2};
-  if (is_recurrent(node) && index < kOfRecurrent.size()) return one(kOfRecurrent[index]);
+  if (has_trait(node, Trait::recurrent) && index < kOfRecurrent.size()) return one(kOfRecurrent[index]);
   if (index != 0 || node.output(0) == nullptr || !node.domain().empty()) return kAny;
   if (node.is("Conv") && node.input(1) != nullptr) {
     const PartialDims weight = constants_.dims(*node.input(1));
@@ -228,6 +224,10 @@ std::optional<T> one_element(const Value& value, DataType type, Constants& const
 }
 
 }  // namespace
+
+std::size_t outputs_before_results(const Node& holder) {
+  return holder.is("Loop") ? 1 : 0;
+}
 
 std::optional<int64_t> runs_of_loop(const Node& node, Constants& constants) {
   const Graph* const body = node.subgraph("body");

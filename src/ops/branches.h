@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <unordered_map>
@@ -37,6 +38,9 @@ class Branches {
   std::unordered_map<const Node*, std::optional<bool>> known_;
   int steps_ = 0, nesting_ = 0;  ///< of the decision under way, and how many it is within: ways through Ifs multiply
 };
+
+/// How many outputs the graphs of a node have in front of those that become its results: of a Loop, the condition.
+[[nodiscard]] std::size_t outputs_before_results(const Node& holder);
 
 /// How often a Loop runs its body: 0 or 1 where constants decide that; nothing for more, where it is not certain, and for other nodes.
 [[nodiscard]] std::optional<int64_t> runs_of_loop(const Node& node, Constants& constants);

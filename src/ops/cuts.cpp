@@ -77,7 +77,8 @@ class CutReader {
     if (node_.is("Exp")) return of_exponential();
     if (node_.is("Pow")) return of_power();
     if (node_.is("Mod")) return of_remainder();
-    return node_.is("ReduceSum") || node_.is("CumSum") || node_.is("ReduceProd") ? of_sum() : std::nullopt;
+    const Reduces reduced = reduces(node_);
+    return reduced == Reduces::sum || reduced == Reduces::product || node_.is("CumSum") ? of_sum() : std::nullopt;
   }
 
   /// The number that all elements of an operand equal; nothing when the operand varies or is infinite or absent.
@@ -209,7 +210,7 @@ bool keeps_small(const Node& node, std::size_t input) {
   if (traits.arithmetic() != Arithmetic::none) return traits.arithmetic() != Arithmetic::divide || input == 0;
   if (input != 0) return traits.has(Trait::multiplies);
   return traits.has(Trait::casts) || traits.has(Trait::clips) || traits.has(Trait::homogeneous) || traits.has(Trait::averages) ||
-         traits.has(Trait::pools) || traits.has(Trait::multiplies) || node.is("Pow") || node.op_type().starts_with("Reduce");
+         traits.has(Trait::pools) || traits.has(Trait::multiplies) || node.is("Pow") || traits.reduces() != Reduces::none;
 }
 
 class EdgeSearch {

@@ -133,7 +133,7 @@ Origin origin_in_recurrent(const AskedNode& node, int64_t axis) {
 
 Origin origin_in(const AskedNode& node, int64_t axis) {
   const auto same = [&] { return DimOrigin{0, axis}; };
-  if (node.is("LSTM") || node.is("GRU") || node.is("RNN")) return origin_in_recurrent(node, axis);
+  if (node.op.traits.has(Trait::recurrent)) return origin_in_recurrent(node, axis);
   if (node.is("Split")) {
     const auto along = node.axis(0);
     return along && *along != axis ? Origin(same()) : std::nullopt;

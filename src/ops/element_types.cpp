@@ -12,6 +12,7 @@
 #include "model/node.h"
 #include "model/tensor_data.h"
 #include "model/walk.h"
+#include "ops/branches.h"
 #include "ops/loops/dtypes.h"
 #include "ops/op.h"
 #include "relayout/error.h"
@@ -62,7 +63,7 @@ DataType ElementTypes::output_type(const Node& node, int index) {
   if (!node.subgraphs().empty()) {
     // The body of a Loop produces a condition first; outputs of Scan and If are those of their bodies.
     const auto& made = node.subgraphs().front()->outputs();
-    const std::size_t place = as_size(index) + (node.is("Loop") ? 1 : 0);
+    const std::size_t place = as_size(index) + outputs_before_results(node);
     return place < made.size() ? of(*made[place]) : DataType::undefined;
   }
   // A sequence is not a tensor of its element type.

@@ -48,10 +48,6 @@ int64_t depth_of(const Node& node, const Dims& a) {
   return moves_batch || a.size() < 2 ? a.front() : a[a.size() - 2];
 }
 
-bool is_recurrent(const Node& node) {
-  return node.is("LSTM") || node.is("GRU") || node.is("RNN");
-}
-
 /// At each step of each sequence, every element of W [directions, gates · hidden, input] and R [directions, gates · hidden, hidden] is a
 /// factor once. Input 0 is [steps, sequences, input], or with `layout` = 1 [sequences, steps, input].
 std::optional<int64_t> macs_of_recurrent(const Node& node, const DimsOf& dims_of) {
@@ -65,7 +61,7 @@ std::optional<int64_t> macs_of_recurrent(const Node& node, const DimsOf& dims_of
 }  // namespace
 
 std::optional<int64_t> macs_of(const Node& node, const DimsOf& dims_of) {
-  if (is_recurrent(node)) return macs_of_recurrent(node, dims_of);
+  if (has_trait(node, Trait::recurrent)) return macs_of_recurrent(node, dims_of);
   const auto is_it = [&](const Product& product) { return product.name == node.op_type() && product.domain == node.domain(); };
   const auto* const product = std::ranges::find_if(kProducts, is_it);
   if (product == kProducts.end()) return 0;

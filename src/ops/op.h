@@ -58,6 +58,11 @@ enum class Trait : uint64_t {
   tests = 1ULL << 33U,        ///< distinguishes NaN or infinities from all other numbers
   indexes = 1ULL << 34U,      ///< input 1 holds positions within input 0: along its axis; without one, each row holds a position for each
                               ///< axis after the first `batch_dims`
+  recurrent = 1ULL << 35U,    ///< computes a state from the one before, step by step: RNN, GRU, LSTM
+  fills = 1ULL << 36U,        ///< elements of the result may be in no operand: zeros, or a number of an attribute or operand
+  batched = 1ULL << 37U,      ///< input 0 is [N, C, D1 …], each of N is treated alike, and N is a dim of no other operand
+  softmax = 1ULL << 38U,      ///< exponentials by their sum along an axis, or the logarithm of that
+  increases = 1ULL << 39U,    ///< of one operand: where an element is larger, that of the result is, the others being equal (not: stays)
 };
 
 /// The arithmetic of an operator on elements of its operands, which are broadcast: a fold in order over any number of operands.
@@ -89,6 +94,15 @@ enum class Predicate : uint8_t {
   constexpr std::array kMirrored{none, equal, greater, greater_or_equal, less, less_or_equal, logical_and, logical_or, logical_xor, none};
   return kMirrored[static_cast<std::size_t>(predicate)];
 }
+
+/// What an operator makes of all elements of input 0 along axes: one number, as ONNX's operators Reduce… do.
+enum class Reduces : uint8_t { none, sum, mean, product, maximum, minimum, l1, l2, log_sum, log_sum_exp, sum_square };
+
+/// To which whole number an operator rounds each element; of two that are as near, to the even one.
+enum class Rounds : uint8_t { none, to_nearest, down, up };
+
+/// The whole number to which a number is rounded; with Rounds::none the number itself.
+[[nodiscard]] double rounded(Rounds how, double number) noexcept;
 
 /// How an operator names the axes of input 0 (of Unsqueeze: of the result) that it works along. An omitted attribute has the default of the
 /// operator's schema.
@@ -123,6 +137,8 @@ class Traits {
   constexpr Traits(Arithmetic arithmetic) noexcept : arithmetic_(arithmetic) {}      // NOLINT(google-explicit-constructor): as above
   constexpr Traits(Predicate predicate) noexcept : predicate_(predicate) {}          // NOLINT(google-explicit-constructor): as above
   constexpr Traits(Along along) noexcept : along_(along) {}                          // NOLINT(google-explicit-constructor): as above
+  constexpr Traits(Reduces reduces) noexcept : reduces_(reduces) {}                  // NOLINT(google-explicit-constructor): as above
+  constexpr Traits(Rounds rounds) noexcept : rounds_(rounds) {}                      // NOLINT(google-explicit-constructor): as above
   constexpr Traits(Weakness weakness) noexcept : weak_(~0U), weakness_(weakness) {}  // NOLINT(google-explicit-constructor): as above
   /// For an operator that none of the traits describes.
   [[nodiscard]] static constexpr Traits none() noexcept { return Traits(uint64_t{0}); }
@@ -142,6 +158,16 @@ class Traits {
   [[nodiscard]] static constexpr Traits gives_sizes_by(std::size_t first, std::size_t last) noexcept {
     return none().with(&Traits::sizes_, bits(first, last));
   }
+  /// Inputs `first` to `last` are states before the first step, which are zeros where they are absent.
+  [[nodiscard]] static constexpr Traits starts_from(std::size_t first, std::size_t last) noexcept {
+    return none().with(&Traits::initial_states_, bits(first, last));
+  }
+  /// Raises each element of input 0 to this power.
+  [[nodiscard]] static constexpr Traits raises_to(double exponent) noexcept {
+    Traits out = none();
+    out.exponent_ = exponent;
+    return out;
+  }
   /// 16 bits do not do for inputs `first` to `last` alone.
   [[nodiscard]] static constexpr Traits weak_in(Weakness weakness, std::size_t first, std::size_t last) noexcept {
     Traits out = none().with(&Traits::weak_, bits(first, last));
@@ -158,6 +184,10 @@ class Traits {
   [[nodiscard]] constexpr Arithmetic arithmetic() const noexcept { return arithmetic_; }
   [[nodiscard]] constexpr Predicate predicate() const noexcept { return predicate_; }
   [[nodiscard]] constexpr Along along() const noexcept { return along_; }
+  [[nodiscard]] constexpr Reduces reduces() const noexcept { return reduces_; }
+  [[nodiscard]] constexpr Rounds rounds() const noexcept { return rounds_; }
+  /// The power to which each element of input 0 is raised: of Sqrt and Reciprocal; 1 for other operators.
+  [[nodiscard]] constexpr double exponent() const noexcept { return exponent_; }
   [[nodiscard]] constexpr bool moves_input(std::size_t input) const noexcept { return contains(moved_, input); }
   [[nodiscard]] constexpr bool is_taken_exactly(std::size_t input) const noexcept { return contains(exactly_, input); }
   [[nodiscard]] constexpr Reads reads(std::size_t input) const noexcept {
@@ -165,6 +195,9 @@ class Traits {
   }
 
   [[nodiscard]] constexpr bool gives_sizes(std::size_t input) const noexcept { return contains(sizes_, input); }
+  /// Whether any input gives sizes, or has only its dims read.
+  [[nodiscard]] constexpr bool reads_sizes() const noexcept { return (sizes_ | dims_only_) != 0; }
+  [[nodiscard]] constexpr bool is_initial_state(std::size_t input) const noexcept { return contains(initial_states_, input); }
   [[nodiscard]] constexpr Weakness weakness(std::size_t input) const noexcept {
     return contains(weak_, input) ? weakness_ : Weakness::none;
   }
@@ -182,11 +215,15 @@ class Traits {
     a.exactly_ |= b.exactly_;
     a.convolution_weight_ |= b.convolution_weight_;
     a.sizes_ |= b.sizes_;
+    a.initial_states_ |= b.initial_states_;
     a.weak_ |= b.weak_;
     if (b.weakness_ != Weakness::none) a.weakness_ = b.weakness_;
     if (b.arithmetic_ != Arithmetic::none) a.arithmetic_ = b.arithmetic_;
     if (b.predicate_ != Predicate::none) a.predicate_ = b.predicate_;
     if (b.along_ != Along::none) a.along_ = b.along_;
+    if (b.reduces_ != Reduces::none) a.reduces_ = b.reduces_;
+    if (b.rounds_ != Rounds::none) a.rounds_ = b.rounds_;
+    if (b.exponent_ != 1) a.exponent_ = b.exponent_;
     return a;
   }
 
@@ -206,10 +243,13 @@ class Traits {
   static constexpr bool contains(uint32_t inputs, std::size_t input) noexcept { return ((inputs >> (input < 31 ? input : 31)) & 1U) != 0; }
 
   uint64_t flags_ = 0;
-  uint32_t moved_ = 0, dims_only_ = 0, type_only_ = 0, exactly_ = 0, convolution_weight_ = 0, sizes_ = 0, weak_ = 0;
+  uint32_t moved_ = 0, dims_only_ = 0, type_only_ = 0, exactly_ = 0, convolution_weight_ = 0, sizes_ = 0, weak_ = 0, initial_states_ = 0;
+  double exponent_ = 1;
   Arithmetic arithmetic_ = Arithmetic::none;
   Predicate predicate_ = Predicate::none;
   Along along_ = Along::none;
+  Reduces reduces_ = Reduces::none;
+  Rounds rounds_ = Rounds::none;
   Weakness weakness_ = Weakness::none;
 };
 
@@ -269,6 +309,16 @@ struct Op {
 [[nodiscard]] inline Predicate predicate_of(const Node& node) {
   return traits_of(node).predicate();
 }
+[[nodiscard]] inline Reduces reduces(const Node& node) {
+  return traits_of(node).reduces();
+}
+[[nodiscard]] inline Rounds rounds(const Node& node) {
+  return traits_of(node).rounds();
+}
+/// Whether each element of a value is one of input 0 of its node, whatever the node's other operands are.
+[[nodiscard]] bool only_selects(const Value& value);
+/// Whether each element of a node's results is one of an operand that is moved, and none depends on several.
+[[nodiscard]] bool only_moves(const Node& node);
 /// Whether a node passes numbers on within given limits, or the larger or smaller of several: Clip, Max and Min; not Relu, whose limit is
 /// not given.
 [[nodiscard]] bool limits(const Node& node);

@@ -51,6 +51,35 @@ constexpr auto kUnread = std::to_array<UnreadAttribute>({
     {kMicrosoftDomain, "RotaryEmbedding", "scale", Unread::ignored},
 });
 
+/// Of BatchNormalization, `momentum` moves statistics that are results of their own.
+constexpr auto kConditional = std::to_array<ConditionalAttribute>({
+    {"BatchNormalization", "momentum", {}, {}, {}},
+    {"Gemm", "beta", {}, {}, {}, 2},
+    {"MaxPool", "storage_order", {}, {}, {}},  // of the indices
+    {"Resize", "cubic_coeff_a", "mode", "nearest", "cubic"},
+    {"Resize", "extrapolation_value", "coordinate_transformation_mode", "half_pixel", "tf_crop_and_resize"},
+    {"Resize", "nearest_mode", "mode", "nearest", "nearest"},
+});
+
+/// onnxruntime/core/providers/cpu/activation/activations.h.
+struct Activation {
+  std::string_view name;
+  std::array<std::string_view, 2> parameters;  ///< empty: none
+};
+constexpr auto kActivations = std::to_array<Activation>({
+    {"Celu", {"alpha"}},
+    {"Elu", {"alpha"}},
+    {"HardSigmoid", {"alpha", "beta"}},
+    {"LeakyRelu", {"alpha"}},
+    {"Relu", {}},
+    {"Selu", {"alpha", "gamma"}},
+    {"Sigmoid", {}},
+    {"Softplus", {}},
+    {"Softsign", {}},
+    {"Tanh", {}},
+    {"ThresholdedRelu", {"alpha"}},
+});
+
 /// Attributes that are numbers of element types.
 constexpr auto kInnerTypes = std::to_array<std::string_view>({"precision", "softmax_precision", "stash_type"});
 
@@ -74,6 +103,18 @@ DataType coarse_type(int64_t number) {
 
 std::span<const UnreadAttribute> unread_attributes() {
   return kUnread;
+}
+
+std::span<const ConditionalAttribute> conditional_attributes() {
+  return kConditional;
+}
+
+std::optional<std::vector<std::string_view>> activation_parameters(std::string_view activation) {
+  const auto* const known = std::ranges::find(kActivations, activation, &Activation::name);
+  if (known == kActivations.end()) return std::nullopt;
+  std::vector<std::string_view> out(known->parameters.begin(), known->parameters.end());
+  std::erase(out, std::string_view());
+  return out;
 }
 
 bool gives_inner_type(const Node& node, std::string_view attribute) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -25,6 +26,18 @@ struct UnreadAttribute {
   Unread why;
 };
 [[nodiscard]] std::span<const UnreadAttribute> unread_attributes();
+
+/// An attribute of ONNX's that its operator reads only where another attribute has this text, this input is given, or results are wanted
+/// beyond the first.
+struct ConditionalAttribute {
+  std::string_view op, name;
+  std::string_view other, otherwise, text;  ///< `otherwise`: the default of `other`
+  std::size_t input = 0;
+};
+[[nodiscard]] std::span<const ConditionalAttribute> conditional_attributes();
+
+/// The attributes that parametrize an activation, in the order of ONNX Runtime's fused operators; nullopt: it is none of theirs.
+[[nodiscard]] std::optional<std::vector<std::string_view>> activation_parameters(std::string_view activation);
 
 /// Whether an attribute gives the type in which an operator computes inside: it moves results within the rounding of that type, which
 /// kernels do not imitate.

@@ -494,7 +494,7 @@ PartialDims answer(const Question& node, std::size_t output) {
   if (output != 0) return node.is("DynamicQuantizeLinear") ? PartialDims(Dims()) : std::nullopt;  // a scale, a zero point
   if (node.op.traits.has(Trait::same_dims)) return node.dims(0);
   if (node.op.traits.has(Trait::broadcasts)) return broadcast(node);
-  if (node.op.name.starts_with("Reduce")) return reduce(node);
+  if (node.op.traits.reduces() != Reduces::none) return reduce(node);
   const auto* const entry = std::ranges::lower_bound(kEntries, node.op.name, {}, &DimsRule::op_type);
   return entry != kEntries.end() && entry->op_type == node.op.name ? entry->rule(node) : std::nullopt;
 }

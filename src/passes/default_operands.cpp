@@ -8,6 +8,7 @@
 #include "model/node.h"
 #include "ops/constants.h"
 #include "ops/loops/dtypes.h"
+#include "ops/op.h"
 #include "ops/operands.h"
 #include "ops/partial_dims.h"
 #include "passes/edits.h"
@@ -20,18 +21,10 @@
 namespace relayout::passes {
 namespace {
 
-constexpr std::size_t kInitialHidden = 5, kInitialCell = 6;
 constexpr int kMostSteps = 64;
 
-bool is_recurrent(const Node& node) {
-  return node.domain().empty() && (node.is("LSTM") || node.is("GRU") || node.is("RNN"));
-}
-
-/// Whether each element of an output is one of input 0, whatever the other operands are.
-bool takes_elements(const Node& node) {
-  constexpr auto kOperators = std::to_array<std::string_view>(
-      {"Slice", "Expand", "Tile", "Gather", "Split", "Unsqueeze", "Squeeze", "Reshape", "Flatten", "Transpose", "Identity"});
-  return node.domain().empty() && node.input(0) != nullptr && std::ranges::find(kOperators, node.op_type()) != kOperators.end();
+bool has_states(const Node& node) {
+  return has_trait(node, Trait::recurrent);
 }
 
 bool is_positive_zero(double number) {
@@ -57,7 +50,7 @@ bool is_all_zeros(const Value& value, PassContext& context, int& steps) {
   if (node->is("Concat")) {
     return std::ranges::all_of(node->inputs(), [&](const Value* part) { return part != nullptr && is_all_zeros(*part, context, steps); });
   }
-  return takes_elements(*node) && is_all_zeros(*node->input(0), context, steps);
+  return only_selects(value) && node->input(0) != nullptr && is_all_zeros(*node->input(0), context, steps);
 }
 
 /// Whether dims that are known of both contradict each other: such a model cannot run.
@@ -81,9 +74,8 @@ struct Dropped {
 Match<Dropped> match_states(const Node& node, PassContext& context) {
   Dropped out{&node, {}, {&node}, {}, {}};
   if (Attributes(node).has_reference()) return NotApplicable{};
-  for (const std::size_t index : {kInitialHidden, kInitialCell}) {
-    if (index == kInitialCell && !node.is("LSTM")) break;
-    const Value* const state = node.input(index);
+  for (std::size_t index = 0; index < node.inputs().size(); ++index) {
+    const Value* const state = traits_of(node).is_initial_state(index) ? node.input(index) : nullptr;
     int steps = kMostSteps;
     if (state != nullptr && is_all_zeros(*state, context, steps) && !contradicts(node, *state, context)) out.operands.push_back(index);
   }
@@ -103,7 +95,7 @@ void drop_operands(const Dropped& found, PassContext& context) {
 }  // namespace
 
 void default_operands(Graph& graph, PassContext& context) {
-  rewrite_each(graph, context, is_recurrent, match_states, drop_operands);
+  rewrite_each(graph, context, has_states, match_states, drop_operands);
 }
 
 }  // namespace relayout::passes

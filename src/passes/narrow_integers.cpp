@@ -148,8 +148,7 @@ class NarrowPlan {
     const Node& node = *group.node;
     const Traits facts = traits_of(node);
     if (group.results.empty()) {
-      const bool picks =
-          (node.is("Gather") || node.is("GatherElements") || node.is("ScatterElements")) && group.operands == std::vector<std::size_t>{1};
+      const bool picks = facts.has(Trait::indexes) && facts.along() == Along::axis && group.operands == std::vector<std::size_t>{1};
       const auto is_unread = [&](std::size_t i) { return facts.reads(i) != Reads::elements; };
       if (picks || compares(facts.predicate()) || facts.has(Trait::casts)) return std::nullopt;
       if (std::ranges::all_of(group.operands, is_unread)) return std::nullopt;
@@ -161,9 +160,8 @@ class NarrowPlan {
     }
     // ONNX Runtime's CPU has these for int64 alone.
     if (node.is("Trilu") || node.is("Compress")) return Skip{Reason::no_kernel};
-    const onnx::AttributeProto* const reduction = node.attribute("reduction");
     const bool is_moved = std::ranges::all_of(group.operands, [&](std::size_t i) { return facts.moves_input(i); });
-    if (is_moved && reduction == nullptr && !node.is("OneHot")) return std::nullopt;
+    if (is_moved && only_moves(node)) return std::nullopt;
     return Skip{Reason::overflow, "its result may leave the range of i32"};
   }
 

@@ -55,15 +55,8 @@ bool is_one_of(const Node& node, std::span<const std::string_view> names) {
 
 /// Operators that treat the first axis of input 0 as a batch, and have no other operand with one.
 bool is_batched(const Node& node) {
-  constexpr auto kBatched = std::to_array<std::string_view>(
-      {"BatchNormalization", "InstanceNormalization", "GroupNormalization", "LRN", "DepthToSpace", "SpaceToDepth", "Resize", "Upsample"});
   const Traits traits = traits_of(node);
-  return traits.convolution_weight().has_value() || traits.has(Trait::pools) || is_one_of(node, kBatched);
-}
-
-bool is_recurrent(const Node& node) {
-  constexpr auto kRecurrent = std::to_array<std::string_view>({"LSTM", "GRU", "RNN"});
-  return is_one_of(node, kRecurrent);
+  return traits.convolution_weight().has_value() || traits.has(Trait::batched);
 }
 
 /// One walk over the graph with a new size. Operands are looked up with the old size and with the new one.
@@ -321,7 +314,7 @@ class Walk {
 
   void keep_apart(const Node& node) {
     if (is_batched(node)) return batched(node);
-    if (is_recurrent(node)) return recurrent(node);
+    if (has_trait(node, Trait::recurrent)) return recurrent(node);
     if (node.is("MatMul")) return matrix_product(node);
     if (node.is("Gemm")) return gemm(node);
     if (node.is("Transpose")) return transposed(node);
@@ -522,7 +515,7 @@ class Walk {
 
   void check_mixing(const Node& node) {
     if (is_batched(node)) return check_window(node);
-    if (is_recurrent(node)) return check_steps(node);
+    if (has_trait(node, Trait::recurrent)) return check_steps(node);
     if (only_moves_axes(node) || is_plain(node) || has_trait(node, Trait::elementwise) || has_trait(node, Trait::casts)) return;
     constexpr auto kAnySize = std::to_array<std::string_view>(
         {"MatMul", "Gemm", "Pad", "Slice", "Softmax", "LogSoftmax", "ReduceMean", "ReduceMax", "ReduceMin", "LayerNormalization"});

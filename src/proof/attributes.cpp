@@ -10,6 +10,7 @@
 #include "model/node.h"
 #include "model/origin.h"
 #include "ops/constants.h"
+#include "ops/formulas.h"
 #include "ops/kernels/classical/tree_ensemble.h"
 #include "ops/op.h"
 #include "ops/op_attributes.h"
@@ -139,15 +140,13 @@ bool is_unread_here(Ref output, std::string_view name) {
   const Node& node = *output.value->producer();
   if (!node.domain().empty()) return false;
   const AttributeReader attributes(node, output.call);
-  const auto is = [&](std::string_view op, std::string_view attribute) { return node.is(op) && name == attribute; };
-  const auto makes_one = [&] { return std::ranges::count_if(node.outputs(), [](const Value* made) { return made != nullptr; }) == 1; };
-  if (is("BatchNormalization", "momentum")) return makes_one() && attributes.integer("training_mode", 0) == 0;
-  if (is("MaxPool", "storage_order")) return makes_one();
-  if (is("Gemm", "beta")) return node.input(2) == nullptr;
-  if (is("Resize", "cubic_coeff_a")) return attributes.text("mode", "nearest") != "cubic";
-  if (is("Resize", "nearest_mode")) return attributes.text("mode", "nearest") != "nearest";
-  if (is("Resize", "extrapolation_value")) return attributes.text("coordinate_transformation_mode", "half_pixel") != "tf_crop_and_resize";
-  return false;
+  const auto is_it = [&](const ConditionalAttribute& entry) { return node.is(entry.op) && name == entry.name; };
+  const auto found = std::ranges::find_if(conditional_attributes(), is_it);
+  if (found == conditional_attributes().end()) return false;
+  if (!found->other.empty()) return attributes.text(found->other, found->otherwise) != found->text;
+  if (found->input > 0) return node.input(found->input) == nullptr;
+  const auto made = std::ranges::count_if(node.outputs(), [](const Value* value) { return value != nullptr; });
+  return made == 1 && attributes.integer("training_mode", 0) == 0;
 }
 
 /// The largest difference of two lists relative to the elements of the first; 1 at zeros and where one is not finite.
@@ -383,14 +382,11 @@ bool is_scale_of_heads(Side& side, Ref output, const onnx::AttributeProto& attri
 
 /// Whether the activations of each direction are those that a recurrent operator has without the attribute.
 bool are_usual_activations(const Node& node, const onnx::AttributeProto& attribute) {
-  using Names = std::vector<std::string_view>;
-  const Names usual = node.op_type() == "RNN"   ? Names{"Tanh"}
-                      : node.op_type() == "GRU" ? Names{"Sigmoid", "Tanh"}
-                                                : Names{"Sigmoid", "Tanh", "Tanh"};
+  const std::vector<std::string_view>& usual = recurrent_cell::kind_of(node.op_type()).activations;
   const onnx::AttributeProto* const direction = node.attribute("direction");
   const int count = static_cast<int>(usual.size()) * (direction != nullptr && direction->s() == "bidirectional" ? 2 : 1);
   // The default that ONNX writes down for a RNN has a name too many for one direction.
-  const bool is_as_written = node.op_type() == "RNN" && attribute.strings_size() == 2;
+  const bool is_as_written = usual.size() == 1 && attribute.strings_size() == 2;
   if (attribute.strings_size() != count && !is_as_written) return false;
   for (int i = 0; i < attribute.strings_size(); ++i) {
     if (attribute.strings(i) != usual[static_cast<std::size_t>(i) % usual.size()]) return false;
@@ -401,7 +397,7 @@ bool are_usual_activations(const Node& node, const onnx::AttributeProto& attribu
 bool is_implied_by_cell(Side& side, Ref output, const onnx::AttributeProto& attribute) {
   const Node& node = *output.value->producer();
   const bool is_quantized = node.op_type() == "DynamicQuantizeLSTM" && node.domain() == kMicrosoftDomain;
-  if (!is_quantized && !node.is("LSTM") && !node.is("GRU") && !node.is("RNN")) return false;
+  if (!is_quantized && !has_trait(node, Trait::recurrent)) return false;
   // The recurrence weight is [directions, gates · hidden, hidden], transposed for the quantized operator.
   if (attribute.name() == "hidden_size") return attribute.i() > 0 && attribute.i() == dim_of(side, output, 2, is_quantized ? 1 : 2);
   return attribute.name() == "activations" && are_usual_activations(node, attribute);
@@ -409,10 +405,11 @@ bool is_implied_by_cell(Side& side, Ref output, const onnx::AttributeProto& attr
 
 /// Whether the activation of a product has no such parameter.
 bool is_unused_parameter(const Node& node, const Call* call, std::string_view name) {
-  constexpr auto kPlain = std::to_array<std::string_view>({"", "Relu", "Sigmoid", "Silu", "Softplus", "Softsign", "Tanh"});
   const std::string activation = AttributeReader(node, call).text("activation", "");
+  const auto parameters = activation_parameters(activation);
+  const bool is_plain = activation.empty() || activation == "Silu" || (parameters && parameters->empty());
   return node.domain() == kMicrosoftDomain && name.starts_with("activation_") && name != "activation" &&
-         node.op_type().starts_with("Fused") && std::ranges::find(kPlain, activation) != kPlain.end();
+         node.op_type().starts_with("Fused") && is_plain;
 }
 
 }  // namespace

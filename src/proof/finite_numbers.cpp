@@ -220,14 +220,13 @@ class OverflowReader {
     const Traits traits = traits_of(node);
     const Value* const first = node.input(0);
     if (first == nullptr) return std::nullopt;
-    const bool passes_on =
-        traits.has(Trait::casts) || traits.has(Trait::identity) || traits.moves_input(0) || node.is("Abs") || node.is("Neg");
-    if (passes_on) return of(*first);
+    const Arithmetic arithmetic = traits.arithmetic();
+    const bool keeps_size = arithmetic == Arithmetic::negate || node.is("Abs");
+    if (keeps_size || traits.has(Trait::casts) || traits.has(Trait::identity) || traits.moves_input(0)) return of(*first);
     if (is_sum_of_elements(node)) return sum(node, of(*first));
     if (keeps_scale(node)) return of(*first).power == 1 ? std::optional(of(*first)) : std::nullopt;
     if (auto largest = largest_among(node)) return largest;
     if (node.is("Sqrt")) return raised(of(*first), 0.5);
-    const Arithmetic arithmetic = traits.arithmetic();
     if (arithmetic == Arithmetic::multiply && first == node.input(1)) return raised(of(*first), 2);
     if (traits.has(Trait::multiplies)) return multiplied(node);
     if (node.inputs().size() != 2 || node.input(1) == nullptr) return std::nullopt;
@@ -244,11 +243,14 @@ class OverflowReader {
     return out;
   }
 
-  static bool is_sum_of_elements(const Node& node) { return node.is("ReduceSum") || node.is("ReduceL1") || node.is("ReduceSumSquare"); }
+  static bool is_sum_of_elements(const Node& node) {
+    const Reduces reduced = reduces(node);
+    return reduced == Reduces::sum || reduced == Reduces::l1 || reduced == Reduces::sum_square;
+  }
 
   /// The result of a sum, of as many numbers as are certain.
   [[nodiscard]] Monomial sum(const Node& node, Monomial operand) {
-    if (node.is("ReduceSumSquare")) operand = *raised(operand, 2);
+    if (reduces(node) == Reduces::sum_square) operand = *raised(operand, 2);
     operand.factor += log2_of_certain_dims(*node.input(0)) - log2_of_certain_dims(*node.output(0));
     return operand;
   }
@@ -260,9 +262,9 @@ class OverflowReader {
 
   /// Whether a result of one operand is of its size, as maxima and means are.
   static bool keeps_scale(const Node& node) {
-    constexpr auto kReductions = std::to_array<std::string_view>({"ReduceL2", "ReduceMax", "ReduceMean", "ReduceMin"});
+    constexpr auto kReductions = std::to_array({Reduces::l2, Reduces::maximum, Reduces::mean, Reduces::minimum});
     constexpr auto kTraits = std::to_array({Trait::averages, Trait::homogeneous, Trait::pools});
-    return std::ranges::any_of(kReductions, [&](std::string_view op) { return node.is(op); }) ||
+    return std::ranges::find(kReductions, reduces(node)) != kReductions.end() ||
            std::ranges::any_of(kTraits, [&](Trait trait) { return has_trait(node, trait); });
   }
 

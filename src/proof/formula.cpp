@@ -73,7 +73,7 @@ std::string function_name(Side& side, Shapes& shapes, Ref ref) {
     name = node.op_type();
   } else if (node.is("HardSigmoid")) {
     name = "HardSigmoid " + number_text(attributes.real("alpha", 0.2F)) + " " + number_text(attributes.real("beta", 0.5F));
-  } else if (node.is("ReduceMean")) {
+  } else if (reduces(node) == Reduces::mean) {
     name = mean_name(side, shapes, ref, attributes);
   }
   return attributes.is_open() ? std::string() : name;
@@ -156,8 +156,8 @@ Sum FormulaReader::value_of_node(Ref ref) {
 
 FormulaReader::Terms FormulaReader::arithmetic(Ref ref) {
   const Node& node = *ref.value->producer();
-  if (node.is("Reciprocal")) return sums_.power(value_of(side_.operand(ref, 0)), -2);
-  if (node.is("Sqrt")) return sums_.power(value_of(side_.operand(ref, 0)), 1);
+  const double exponent = traits_of(node).exponent();
+  if (exponent != 1) return sums_.power(value_of(side_.operand(ref, 0)), static_cast<int>(2 * exponent));
   const Arithmetic arithmetic = arithmetic_of(node);
   if (arithmetic == Arithmetic::negate) return sums_.scaled(value_of(side_.operand(ref, 0)), {-1});
   if (arithmetic == Arithmetic::add) {
@@ -287,7 +287,7 @@ std::optional<Number> FormulaReader::number(Ref ref, Ref other) {
   constexpr int kMostCasts = 8;
   for (int passed = 0; ref && passed < kMostCasts && !side_.constant(ref); ++passed) {
     const Node* const node = ref.value->producer();
-    if (node == nullptr || !(node->is("CastLike") || node->is("Cast") || node->is("Identity"))) return std::nullopt;
+    if (node == nullptr || !(has_trait(*node, Trait::casts) || node->is("Identity"))) return std::nullopt;
     if (!is_real(side_.type_of(ref))) return std::nullopt;
     ref = side_.operand(ref, 0);
   }

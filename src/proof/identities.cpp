@@ -286,8 +286,6 @@ namespace {
 bool is_all_zeros(Side& side, Ref value, std::vector<const Node*>& nodes, std::vector<Ref>& constants) {
   constexpr int64_t kMostNumbers = 1 << 16;
   constexpr std::size_t kMostNodes = 32;
-  constexpr auto kOnlyFirst = std::to_array<std::string_view>(
-      {"Identity", "Slice", "Split", "Gather", "Expand", "Tile", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Transpose"});
   const auto is_zero = [](double number) { return number == 0 && !std::signbit(number); };
   std::vector<Ref> open{value};
   while (!open.empty()) {
@@ -314,7 +312,7 @@ bool is_all_zeros(Side& side, Ref value, std::vector<const Node*>& nodes, std::v
       operand_is_shape(0);
     } else if (node->is("Concat")) {
       for (std::size_t i = 0; i < node->inputs().size(); ++i) open.push_back(side.operand(at, i));
-    } else if (std::ranges::find(kOnlyFirst, node->op_type()) != kOnlyFirst.end()) {
+    } else if (only_selects(*at.value)) {
       open.push_back(side.operand(at, 0));
       operand_is_shape(1);
     } else {
@@ -336,11 +334,7 @@ bool has_batch_of_data(Side& side, Shapes& shapes, Ref output, Ref state) {
 }  // namespace
 
 bool is_default_operand(Sides& sides, Ref output, std::size_t index, bool is_first, Look& look) {
-  constexpr std::size_t kInitialHidden = 5, kInitialCell = 6;
-  const Node& reader = *output.value->producer();
-  const bool is_state =
-      index == kInitialHidden ? reader.is("LSTM") || reader.is("GRU") || reader.is("RNN") : index == kInitialCell && reader.is("LSTM");
-  if (!is_state || !reader.domain().empty()) return false;
+  if (!traits_of(*output.value->producer()).is_initial_state(index)) return false;
   Look found;
   Side& side = is_first ? sides.a : sides.b;
   const Ref given = side.operand(output, index);

@@ -17,12 +17,6 @@ namespace {
 
 constexpr TypeSet kWithin{DataType::boolean, DataType::int8, DataType::uint8, DataType::int16, DataType::uint16, DataType::int32};
 
-/// Whether all of a node's results are elements of operands that are moved, not combined.
-bool only_moves(const Node& node) {
-  return node.domain().empty() && traits_of(node).moves_input(node.is("Where") ? 1 : 0) && node.attribute("reduction") == nullptr &&
-         !node.is("OneHot");
-}
-
 /// Whether only moves lie between a value and stored constants, inputs and Casts.
 bool is_only_moved(Side& side, Ref value) {
   constexpr std::size_t kMostNodes = 64;
@@ -33,7 +27,7 @@ bool is_only_moved(Side& side, Ref value) {
     open.pop_back();
     const Node* const node = at ? at.value->producer() : nullptr;
     if (node == nullptr || node->is("Cast") || side.stored(at) != nullptr || !seen.insert(node).second) continue;
-    if (!only_moves(*node) || seen.size() > kMostNodes) return false;
+    if (!node->domain().empty() || !only_moves(*node) || seen.size() > kMostNodes) return false;
     for (std::size_t i = 0; i < node->inputs().size(); ++i) {
       if (traits_of(*node).moves_input(i)) open.push_back(side.operand(at, i));
     }
@@ -105,7 +99,7 @@ bool takes_numbers(Sides& sides, const Claim& claim, std::size_t operand) {
   if (!of_a || !of_b || sides.a.type_of(of_a) != DataType::int64 || sides.b.type_of(of_b) != DataType::int32) return false;
   const Traits facts = traits_of(a);
   if (claim.as_numbers) return only_moves(a) && facts.moves_input(operand);
-  const bool picks = operand == 1 && (a.is("Gather") || a.is("GatherElements") || a.is("ScatterElements"));
+  const bool picks = operand == 1 && facts.has(Trait::indexes) && facts.along() == Along::axis;
   const bool sees = picks || compares(facts.predicate()) || facts.has(Trait::casts) || facts.reads(operand) == Reads::dims;
   return sees && sides.have_one_type(claim.a, claim.b);
 }
@@ -129,7 +123,7 @@ Found examine_integers(Sides& sides, const Claim& claim) {
   if (auto found = equal_constants(sides, claim)) return found;
   if (auto found = examine_casts(sides, claim)) return found;
   const Node *const a = claim.a.value->producer(), *const b = claim.b.value->producer();
-  if (a == nullptr || b == nullptr || !same_operator(*a, *b) || !only_moves(*b)) return std::nullopt;
+  if (a == nullptr || b == nullptr || !same_operator(*a, *b) || !b->domain().empty() || !only_moves(*b)) return std::nullopt;
   Look look;
   compare_heads(sides, claim, {}, look);
   examine_operands(sides, claim, 0, look);

@@ -71,14 +71,16 @@ void round_all(T* values, int64_t count, DataType type) {
 bool takes_masks(const Node& node, std::size_t input) {
   constexpr std::size_t kAttentionMask = 3;
   if (node.is("Attention")) return input == kAttentionMask;
-  return node.is("Softmax") || node.is("LogSoftmax") || node.is("ReduceLogSumExp") || node.is("ReduceMax") || node.is("MaxPool") ||
-         node.is("ArgMax");
+  const Traits traits = traits_of(node);
+  return traits.has(Trait::softmax) || traits.reduces() == Reduces::log_sum_exp || traits.reduces() == Reduces::maximum ||
+         node.is("MaxPool") || node.is("ArgMax");
 }
 
 bool carries_masks(const Node& node, std::size_t input) {
-  const Op* const op = find_op(node);
-  return op != nullptr && (op->traits.moves_input(input) || has_trait(node, Trait::identity) || has_trait(node, Trait::casts) ||
-                           has_trait(node, Trait::permutes) || node.is("Add") || node.is("Min") || node.is("Max"));
+  constexpr auto kCarrying = std::to_array({Arithmetic::add, Arithmetic::minimum, Arithmetic::maximum});
+  const Traits traits = traits_of(node);
+  return traits.moves_input(input) || traits.has(Trait::identity) || traits.has(Trait::casts) || traits.has(Trait::permutes) ||
+         std::ranges::find(kCarrying, traits.arithmetic()) != kCarrying.end();
 }
 
 /// Whether −∞ in this value hides an element from a Softmax or a maximum, and from nothing else: readers move it there, add to it, or take

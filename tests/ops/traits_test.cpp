@@ -55,6 +55,9 @@ TEST(Traits, FollowFromEachOther) {
     EXPECT_TRUE(implies(Trait::multiplies, traits.has(Trait::costly)));
     EXPECT_TRUE(implies(Trait::makes_boolean, !traits.has(Trait::makes_int64)));
     EXPECT_TRUE(implies(Trait::quantizes, !traits.has(Trait::quantized)));
+    EXPECT_TRUE(implies(Trait::fills, traits.moves_input(0)));
+    EXPECT_TRUE(implies(Trait::pools, traits.has(Trait::batched)));
+    EXPECT_TRUE(implies(Trait::softmax, traits.along() == Along::axis));
     EXPECT_EQ(traits.has(Trait::control_flow), op.compute == nullptr);
   }
 }
@@ -300,6 +303,23 @@ TEST(Traits, OperatorsThatMoveElementsDoNotReadThem) {
     if (all) unclaimed.insert(name);
   }
   EXPECT_EQ(unclaimed, Names{"Upsample"});  // interpolates in modes that its cases do not have
+}
+
+TEST(Traits, WhatOnlySelectsHasNoOtherElements) {
+  int found = 0;
+  for (const OpCase& op_case : op_cases()) {
+    const auto model = model_of(op_case);
+    const Value* const result = model->graph().nodes().front().output(0);
+    const std::vector<Tensor> data = data_of(op_case);
+    if (result == nullptr || !only_selects(*result) || data.empty() || !data[0] || data[0].type() == DataType::string) continue;
+    const Datum first = run_on(op_case, data).front();
+    if (first.kind != Datum::Kind::tensor) continue;
+    ++found;
+    const std::vector<double> from = numbers_of(data[0]);
+    const auto is_there = [&](double number) { return std::ranges::find(from, number) != from.end(); };
+    EXPECT_TRUE(std::ranges::all_of(numbers_of(first.tensor), is_there)) << op_case.name;
+  }
+  EXPECT_GT(found, 20);
 }
 
 std::vector<double> sorted(std::vector<double> numbers) {
@@ -715,6 +735,22 @@ TEST(Traits, AxesAreNamedByTheSchemas) {
       const bool is_described_in_words = schema.since_version() == 1 && (name == "Concat" || name == "Split");
       EXPECT_TRUE(axis->second.default_value.has_i() || is_described_in_words) << name << "-" << schema.since_version();
     }
+  }
+}
+
+TEST(Traits, InitialStatesAreNamedByTheSchemas) {
+  for (const auto& [name, versions] : schemas()) {
+    const Traits traits = find_op(name)->traits;
+    bool has_any = false;
+    for (const onnx::OpSchema& schema : versions) {
+      for (std::size_t i = 0; i < schema.inputs().size(); ++i) {
+        const std::string& input = schema.inputs()[i].GetName();
+        const bool is_state = input == "initial_h" || input == "initial_c";
+        EXPECT_EQ(traits.is_initial_state(i), is_state) << name << " " << input;
+        has_any = has_any || is_state;
+      }
+    }
+    EXPECT_EQ(traits.has(Trait::recurrent), has_any) << name;
   }
 }
 

@@ -25,12 +25,17 @@ TEST(DefaultOperands, StatesOfZeros) {
   expect_rewrite(kPass, gru(kDims + "s = ConstantOfShape (c)  "), after);
   expect_rewrite(kPass, gru(kDims + "s = Expand (z, c)  "), after);
   expect_rewrite(kPass, gru(kDims + "s0 = ConstantOfShape (c)  p = Concat <axis = 0> (s0, s0)  s = Slice (p, o, one, o)  "), after);
+  expect_rewrite(
+      kPass,
+      gru(kDims + "s0 = ConstantOfShape (c)  p = Concat <axis = 0> (s0, s0)  q = SplitToSequence <axis = 0> (p)  s = SequenceAt (q, i1)  "),
+      after);
 }
 
 TEST(DefaultOperands, StatesOfOtherNumbers) {
   for (const std::string& state :
        {kDims + "s = ConstantOfShape <value = float[1] {1.0}> (c)  ", kDims + "s = ConstantOfShape <value = float[1] {-0.0}> (c)  ",
-        kDims + "s = Expand (m, c)  ", std::string("q = Exp (z)  s = Mul (q, z)  ")}) {
+        kDims + "s = Expand (m, c)  ", std::string("q = Exp (z)  s = Mul (q, z)  "), kDims + "q = Expand (z, c)  p, s = Dropout (q)  ",
+        kDims + "q = Expand (z, c)  b = Exp (z)  s = Pad (q, c, b)  "}) {
     SCOPED_TRACE(state);
     EXPECT_TRUE(run({kPass}, gru(state)).findings.empty());
   }

@@ -1,20 +1,13 @@
 // Writes bodies of operators that other tools fused: products with activations, forms of GELU, normalized sums.
-#include <array>
-
 #include "ops/bodies/bodies.h"
 #include "ops/body.h"
+#include "ops/op_attributes.h"
 #include "relayout/types.h"
 
 namespace relayout::bodies {
 
 // A product, then the activation that an attribute names.
 namespace {
-
-/// An activation, and the attributes of the standard operator that its parameters set, in order.
-struct Activation {
-  std::string_view name;
-  std::vector<std::string_view> parameters;
-};
 
 /// onnxruntime/contrib_ops/cpu/fused_activation.cc: names, and the length of `activation_params`.
 Body::Name after_convolution(Body& body, const Body::Name& x) {
@@ -41,25 +34,13 @@ Body::Name after_convolution(Body& body, const Body::Name& x) {
   body.refuse("activation '" + name + "'");
 }
 
-/// onnxruntime/core/providers/cpu/activation/activations.h: each attribute `activation_x` is attribute `x` of the activation and is
-/// required.
+/// Each attribute `activation_x` is attribute `x` of the activation and is required.
 Body::Name after_gemm(Body& body, const Body::Name& x) {
-  static const std::array<Activation, 11> kKnown = {{{"Celu", {"alpha"}},
-                                                     {"Elu", {"alpha"}},
-                                                     {"HardSigmoid", {"alpha", "beta"}},
-                                                     {"LeakyRelu", {"alpha"}},
-                                                     {"Relu", {}},
-                                                     {"Selu", {"alpha", "gamma"}},
-                                                     {"Sigmoid", {}},
-                                                     {"Softplus", {}},
-                                                     {"Softsign", {}},
-                                                     {"Tanh", {}},
-                                                     {"ThresholdedRelu", {"alpha"}}}};
   const std::string name = body.attributes().text("activation", "");
-  const auto* const known = std::ranges::find(kKnown, name, &Activation::name);
-  if (known == kKnown.end()) body.refuse("activation '" + name + "'");
+  const auto parameters = activation_parameters(name);
+  if (!parameters) body.refuse("activation '" + name + "'");
   Body::NamedAttributes attributes;
-  for (const std::string_view parameter : known->parameters) {
+  for (const std::string_view parameter : *parameters) {
     const auto value = body.attributes().real("activation_" + std::string(parameter));
     if (!value) body.reject(name + " without activation_" + std::string(parameter));
     attributes.emplace_back(parameter, *value);

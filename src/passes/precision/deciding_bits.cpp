@@ -8,6 +8,7 @@
 #include "model/node.h"
 #include "model/walk.h"
 #include "ops/constants.h"
+#include "ops/inverses.h"
 #include "ops/op.h"
 #include "ops/operands.h"
 #include "passes/pass.h"
@@ -42,8 +43,8 @@ class Finder {
 
   void look_at(const Node& node) {
     if (!node.domain().empty()) return;
-    if (node.is("Log") || node.is("ReduceLogSum")) climb(node.input(0), {}, 0);
-    if (node.is("Sqrt")) find_difference_under(node);
+    if (traits_of(node).weakness(0) == Weakness::logarithm) climb(node.input(0), {}, 0);
+    if (is_root(node)) find_difference_under(node);
     if (is_square(node) && arithmetic_of(node) == Arithmetic::multiply && is_summed(*node.output(0), 0)) keep({&node}, kSquares);
     find_power(node);
     find_divisor(node);
@@ -86,8 +87,22 @@ class Finder {
   /// A square, or a magnitude.
   static bool is_square(const Node& node) {
     if (arithmetic_of(node) == Arithmetic::multiply) return node.inputs().size() == 2 && node.input(0) == node.input(1);
-    return node.is("Pow") || node.is("Abs") || node.is("ReduceL1") || node.is("ReduceL2") || node.is("ReduceSumSquare");
+    const Reduces reduced = reduces(node);
+    const Invertible* const function = inverse_of(node);
+    const bool is_even = function != nullptr && function->is_even;
+    return node.is("Pow") || is_even || reduced == Reduces::l1 || reduced == Reduces::l2 || reduced == Reduces::sum_square;
   }
+
+  static bool is_root(const Node& node) { return traits_of(node).exponent() == 0.5; }
+  /// The power to which a node raises input 0; 1 where a Pow does not tell.
+  std::optional<double> exponent_of(const Node& node) {
+    if (node.is("Pow")) return number(node.input(1)).value_or(1);
+    const double exponent = traits_of(node).exponent();
+    return exponent != 1 ? std::optional(exponent) : std::nullopt;
+  }
+
+  /// A sum or a mean over axes.
+  static bool adds_up(const Node& node) { return reduces(node) == Reduces::sum || reduces(node) == Reduces::mean; }
 
   /// Whether relative errors of a result are those of input `input`, or the sum of several.
   static bool passes_levels(const Node& node, std::size_t input) {
@@ -95,7 +110,7 @@ class Finder {
     if (facts.moves_input(input) || facts.arithmetic() != Arithmetic::none) return true;
     return input == 0 &&
            (facts.has(Trait::casts) || facts.has(Trait::clips) || facts.has(Trait::homogeneous) || facts.has(Trait::averages) ||
-            facts.has(Trait::pools) || node.is("Pow") || node.is("Sqrt") || node.is("Pad") || node.op_type().starts_with("Reduce"));
+            facts.has(Trait::pools) || node.is("Pow") || is_root(node) || facts.reduces() != Reduces::none);
   }
 
   /// Keeps what computes the operand of a logarithm: always up to a product (a filter bank with it), and further if that leads to a
@@ -192,7 +207,7 @@ class Finder {
 
   /// A mean or a sum of many elements: a reduction, a pool, or a product with a weight of numbers that are not negative.
   bool is_mean(const Node& node) {
-    if (node.is("ReduceMean") || node.is("ReduceSum") || node.is("CumSum") || has_trait(node, Trait::averages)) return true;
+    if (adds_up(node) || node.is("CumSum") || has_trait(node, Trait::averages)) return true;
     if (!has_trait(node, Trait::multiplies) || is_run_time(node.input(0)) == is_run_time(node.input(1))) return false;
     const auto found = context_.constants.find(*node.input(is_run_time(node.input(0)) ? 1 : 0));
     const auto* const weight = std::get_if<Constant>(&found);
@@ -207,7 +222,7 @@ class Finder {
     const Node* const node = unscaled(value, path);
     if (node == nullptr || depth > 4) return false;
     path.push_back(node);
-    if (node->is("ReduceSumSquare")) return true;
+    if (reduces(*node) == Reduces::sum_square) return true;
     if (arithmetic_of(*node) == Arithmetic::add) {
       bool any = false;
       for (const Value* const term : node->inputs()) {
@@ -321,7 +336,7 @@ class Finder {
                                     [&](const Use& use) {
                                       const Node& node = *use.node;
                                       if (!node.domain().empty() || use.index != 0) return false;
-                                      if (node.is("ReduceSum") || node.is("ReduceMean")) return true;
+                                      if (adds_up(node)) return true;
                                       return traits_of(node).moves_input(0) && node.output(0) != nullptr &&
                                              is_summed(*node.output(0), steps + 1);
                                     });
@@ -354,7 +369,7 @@ class Finder {
     Path path;
     if (target_ != DataType::float16 || !is_sum_of_squares(sum, path)) return;
     for (const Use& use : sum.output(0)->uses()) {
-      if (use.node->domain().empty() && use.node->is("Sqrt")) path.push_back(use.node);
+      if (is_root(*use.node)) path.push_back(use.node);
     }
     keep(path, kSquares);
   }
@@ -362,7 +377,7 @@ class Finder {
   /// Keeps what computes a power that is divided by, or whose root is: as in front of a logarithm, its smallest numbers decide.
   void find_divisor(const Node& node) {
     const bool divides = arithmetic_of(node) == Arithmetic::divide && node.inputs().size() == 2;
-    if (!divides && !node.is("Reciprocal")) return;
+    if (!divides && traits_of(node).exponent() >= 0) return;
     const Value* const divisor = node.input(divides ? 1 : 0);
     const Value* value = divisor;
     Path path{&node};
@@ -375,7 +390,7 @@ class Finder {
         return;
       }
       path.push_back(maker);
-      value = maker->is("Sqrt") ? maker->input(0) : passed_on(*maker);
+      value = is_root(*maker) ? maker->input(0) : passed_on(*maker);
     }
   }
 
@@ -384,7 +399,7 @@ class Finder {
   /// The least number that a node lets through: the constant of an Add, Max or Clip.
   std::optional<double> guard_of(const Node& node) {
     std::optional<double> least;
-    if (node.is("Clip")) {
+    if (has_trait(node, Trait::clips)) {
       const Attributes attributes(node);
       least = node.opset() < 11 ? std::optional(static_cast<double>(attributes.real("min", 0))) : number(node.input(1));
     } else if (arithmetic_of(node) == Arithmetic::add || arithmetic_of(node) == Arithmetic::maximum) {
@@ -407,11 +422,10 @@ class Finder {
       if (facts.arithmetic() == Arithmetic::divide && input == 1) {
         const double vanishing = std::ldexp(smallest_normal(target_), 3 - traits(target_).fraction_bits);
         if (least <= vanishing) keep(way, kGuard);
-      } else if (node.is("Reciprocal") || (node.is("Pow") && input == 0 && number(node.input(1)).value_or(0) < 0)) {
-        const double power = node.is("Pow") ? *number(node.input(1)) : -1;
-        if (std::pow(least, power) >= overflow_of(target_)) keep_factors(*node.output(0), way, steps + 1);
-      } else if (node.is("Sqrt") || (node.is("Pow") && input == 0)) {
-        follow_guard(*node.output(0), std::pow(least, node.is("Sqrt") ? 0.5 : number(node.input(1)).value_or(1)), way, steps + 1);
+      } else if (const auto exponent = input == 0 ? exponent_of(node) : std::nullopt) {
+        const double raised = std::pow(least, *exponent);
+        if (*exponent >= 0) follow_guard(*node.output(0), raised, way, steps + 1);
+        if (*exponent < 0 && raised >= overflow_of(target_)) keep_factors(*node.output(0), way, steps + 1);
       } else if (facts.moves_input(input) || facts.has(Trait::casts) || facts.arithmetic() == Arithmetic::maximum) {
         follow_guard(*node.output(0), least, way, steps + 1);
       } else if (facts.arithmetic() == Arithmetic::multiply) {

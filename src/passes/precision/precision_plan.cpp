@@ -29,7 +29,8 @@ namespace {
 
 /// Whether the type of this operand makes no difference to the operator.
 bool takes_any(const Node& node, int input) {
-  return input == 0 && (node.is("Cast") || node.is("Shape") || node.is("Size"));
+  const Traits traits = traits_of(node);
+  return input == 0 && (traits.has(Trait::casts) || (traits.has(Trait::makes_int64) && traits.reads(0) == Reads::dims));
 }
 
 bool is_dequantized(const Value& value) {
@@ -310,7 +311,7 @@ Bounds within(double magnitude) {
 bool keeps_magnitude(const Node& node) {
   const Traits traits = traits_of(node);
   return traits.has(Trait::homogeneous) || traits.has(Trait::contracts) || traits.has(Trait::affine) || traits.has(Trait::averages) ||
-         traits.has(Trait::pools) || node.is("PRelu") || node.is("Resize") || node.is("Upsample") || node.op_type().starts_with("Reduce");
+         traits.has(Trait::pools) || node.is("PRelu") || node.is("Resize") || node.is("Upsample") || traits.reduces() != Reduces::none;
 }
 
 }  // namespace
@@ -365,7 +366,7 @@ IntegerRanges::Range IntegerRanges::of_result(const Node& node) {
 
 /// Positions are within the dims of what they are in.
 Bounds IntegerRanges::of_positions(const Node& node) {
-  const bool is_position = node.is("ArgMax") || node.is("ArgMin") || node.is("NonZero") || node.is("TopK");
+  const bool is_position = has_trait(node, Trait::searches) || node.is("NonZero");
   const PartialDims dims = node.input(0) != nullptr ? constants_.dims(*node.input(0)) : std::nullopt;
   if (!dims || product_of(*dims) < 0 || dims->empty()) return within(kMostSize);
   if (node.is("Size")) return {0, static_cast<double>(product_of(*dims))};
@@ -385,8 +386,8 @@ IntegerRanges::Range IntegerRanges::combined(const Node& node) {
     // Sums of products of numbers that fit are activations.
     return {within(largest), largest >= overflow_of(target_)};
   }
-  if (node.is("ReduceSum") || node.is("CumSum") || node.is("ReduceL1")) return of_sum(node, *integers);
-  if (node.is("Sqrt")) return {{0, std::sqrt(largest)}, true};
+  if (reduces(node) == Reduces::sum || reduces(node) == Reduces::l1 || node.is("CumSum")) return of_sum(node, *integers);
+  if (traits_of(node).exponent() == 0.5) return {{0, std::sqrt(largest)}, true};
   const Arithmetic arithmetic = arithmetic_of(node);
   const bool scales = arithmetic == Arithmetic::multiply || arithmetic == Arithmetic::divide;
   const auto is_known = [this](const Value* value) { return value == nullptr || is_finite(of(*value).bounds); };
@@ -451,10 +452,6 @@ std::string_view words_of(Weakness weakness) {
   return {};
 }
 
-/// Operators that ONNX Runtime 1.31 registers for f16 on the CPU, but runs only without the attribute `reduction`: all others of ONNX's
-/// tests of single operators run in f16.
-constexpr auto kOnlyWithoutReduction = std::to_array<std::string_view>({"ScatterElements", "ScatterND"});
-
 }  // namespace
 
 std::string_view fragile_reason(const Node& node, std::size_t input) {
@@ -469,9 +466,10 @@ std::string_view fragile_reason(const Node& node, std::size_t input) {
   return !attributes.has_reference() && attributes.integer("stash_type", 1) == 1 ? std::string_view() : words_of(weakness);
 }
 
+/// ONNX Runtime 1.31 registers scatters for f16 on the CPU, but runs them only without the attribute `reduction`: all others of ONNX's
+/// tests of single operators run in f16.
 bool lacks_kernel(const Node& node) {
-  if (!node.domain().empty() || std::ranges::find(kOnlyWithoutReduction, node.op_type()) == kOnlyWithoutReduction.end()) return false;
-  return Attributes(node).text("reduction", "none") != "none";
+  return has_trait(node, Trait::indexes) && Attributes(node).text("reduction", "none") != "none";
 }
 
 }  // namespace relayout::passes

@@ -38,16 +38,17 @@ enum class Choosing : uint8_t { not_at_all, steps, search, comparison, quantizer
 
 /// Whether a Cast of real numbers gives integers or conditions.
 bool casts_to_steps(const Node& node) {
-  if (!node.is("Cast")) return false;
+  if (!has_trait(node, Trait::casts)) return false;
   const DataTypeTraits* const to = find_traits(Attributes(node).integer("to", 0));
   return to != nullptr && !to->is_float;
 }
 
 Choosing choosing_of(const Node& node) {
-  constexpr auto kSteps = std::to_array<std::string_view>({"Ceil", "Floor", "Round", "Sign", "NonZero"});
-  if (std::ranges::any_of(kSteps, [&](std::string_view op) { return node.is(op); }) || casts_to_steps(node)) return Choosing::steps;
-  if (has_trait(node, Trait::searches)) return Choosing::search;
-  if (compares(predicate_of(node))) return Choosing::comparison;
+  const Traits traits = traits_of(node);
+  const bool has_steps = traits.rounds() != Rounds::none || node.is("Sign") || node.is("NonZero");
+  if (has_steps || casts_to_steps(node)) return Choosing::steps;
+  if (traits.has(Trait::searches)) return Choosing::search;
+  if (compares(traits.predicate())) return Choosing::comparison;
   if (node.is("NonMaxSuppression")) return Choosing::boxes;
   return node.is("QuantizeLinear") ? Choosing::quantizer : Choosing::not_at_all;
 }
@@ -77,10 +78,7 @@ Nodes with_inner(const Nodes& nodes, const Functions& functions) {
 
 /// Whether a larger operand always gives a larger result, the others being equal: a search finds the same in both.
 bool increases(const Node& node, Constants& constants) {
-  constexpr auto kIncreasing = std::to_array<std::string_view>({"Asinh", "Atan", "Erf", "Exp", "Log", "LogSoftmax", "Sigmoid", "Sinh",
-                                                                "Softmax", "Softplus", "Softsign", "Sqrt", "Tanh", "Identity"});
-  if (std::ranges::any_of(kIncreasing, [&](std::string_view op) { return node.is(op); })) return true;
-  if (traits_of(node).moves_input(0)) return true;
+  if (has_trait(node, Trait::increases) || traits_of(node).moves_input(0)) return true;
   const Arithmetic arithmetic = arithmetic_of(node);
   const bool shifts = arithmetic == Arithmetic::add || arithmetic == Arithmetic::subtract;
   const bool scales = arithmetic == Arithmetic::multiply || arithmetic == Arithmetic::divide;
@@ -110,7 +108,8 @@ const Value* first_rounded(const Node& quantizer, const Value& operand, const No
   bool is_dequantized = false;
   while (at != nullptr && at->producer() != nullptr && nodes.contains(at->producer())) {
     const Node& maker = *at->producer();
-    const bool turns = maker.is(is_dequantized ? "QuantizeLinear" : "DequantizeLinear") && have_same_steps(maker, quantizer, constants);
+    const bool is_next = has_trait(maker, Trait::quantizes) && has_trait(maker, Trait::chooses) == is_dequantized;
+    const bool turns = is_next && have_same_steps(maker, quantizer, constants);
     if (!turns && !has_trait(maker, Trait::permutes)) break;
     at = maker.input(0);
     if (!turns) continue;
@@ -261,10 +260,8 @@ struct Numbers {
 };
 
 double step_of(const Node& node, double number) {
-  if (node.is("Round")) return std::nearbyint(number);
-  if (node.is("Ceil")) return std::ceil(number);
-  if (node.is("Floor")) return std::floor(number);
-  const bool is_integer = node.is("Cast") && Attributes(node).integer("to", 0) != static_cast<int64_t>(DataType::boolean);
+  if (const Rounds how = rounds(node); how != Rounds::none) return rounded(how, number);
+  const bool is_integer = has_trait(node, Trait::casts) && Attributes(node).integer("to", 0) != static_cast<int64_t>(DataType::boolean);
   return is_integer ? std::trunc(number) : number > 0 ? 1 : number < 0 ? -1 : 0;
 }
 
@@ -363,7 +360,7 @@ bool are_moved(const Datum& a, const Datum& b) {
 
 /// Whether a node rounds numbers of either sign alike and B's are A's with the other one, which steps other than 0 show to be intended.
 bool are_mirrored(const Node& node, const Datum& a, const Datum& b) {
-  const bool is_odd = node.is("Round") || node.is("Sign") || node.is("Cast");
+  const bool is_odd = rounds(node) == Rounds::to_nearest || node.is("Sign") || has_trait(node, Trait::casts);
   if (!is_odd || !structural_difference(a, b).empty() || agreement(a, b).correlation > -thresholds::kSameThingCorrelation) return false;
   const std::vector<double> of_a = reals_of(a.tensor), of_b = reals_of(b.tensor);
   for (std::size_t i = 0; i < of_a.size(); ++i) {

@@ -177,7 +177,7 @@ bool is_distance_to_largest(const Node& sub, const Value& value) {
 bool is_of_softmax(const Use& use, const Value& value) {
   if (arithmetic_of(*use.node) == Arithmetic::subtract) return is_distance_to_largest(*use.node, value);
   const auto takes_distance = [&](const Use& reader) { return is_distance_to_largest(*reader.node, value); };
-  return use.node->is("ReduceMax") && use.index == 0 && is_read_by(use.node->output(0), takes_distance);
+  return reduces(*use.node) == Reduces::maximum && use.index == 0 && is_read_by(use.node->output(0), takes_distance);
 }
 
 /// Whether a mask is still one after a consumer has shifted, scaled or moved it.

@@ -89,7 +89,8 @@ bool follows_test(const Node& node) {
     }
     if (made == nullptr) return false;
     if (has_trait(*made, Trait::tests)) return true;
-    const bool sums_up = made->is("ReduceMax") || made->is("ReduceMin") || made->is("ReduceSum");
+    const Reduces reduced = reduces(*made);
+    const bool sums_up = reduced == Reduces::maximum || reduced == Reduces::minimum || reduced == Reduces::sum;
     if (!sums_up && !has_trait(*made, Trait::casts) && !has_trait(*made, Trait::makes_boolean) && !traits_of(*made).moves_input(0))
       return false;
     at = made;

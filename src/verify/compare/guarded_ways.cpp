@@ -125,13 +125,13 @@ class WayReader {
     return is_mean_of_squares(node.input(0)) && is_scaled_square(node.input(1));
   }
   [[nodiscard]] bool is_mean_of_squares(const Value* value) {
-    constexpr auto kSums = std::to_array<std::string_view>({"ReduceMean", "ReduceSum"});
     bool is_sum = false;
     for (; value != nullptr && value->producer() != nullptr; value = upstream_of(*value->producer())) {
       const Node& node = *value->producer();
-      if (node.is("ReduceSumSquare")) return true;
+      const Reduces reduced = reduces(node);
+      if (reduced == Reduces::sum_square) return true;
       if (is_square(node)) return is_sum;
-      is_sum = is_sum || has_trait(node, Trait::averages) || std::ranges::any_of(kSums, [&](std::string_view op) { return node.is(op); });
+      is_sum = is_sum || has_trait(node, Trait::averages) || reduced == Reduces::mean || reduced == Reduces::sum;
     }
     return false;
   }
@@ -145,7 +145,8 @@ class WayReader {
   }
 
   [[nodiscard]] bool is_root(const Node& node) {
-    return node.is("Sqrt") || (node.is("Pow") && std::abs(number_of(node.input(1)).value_or(1)) < 1);
+    const double exponent = node.is("Pow") ? number_of(node.input(1)).value_or(1) : traits_of(node).exponent();
+    return std::abs(exponent) < 1;
   }
 
   static void add(GuardedWay& way, double guard, const Node& node) {
@@ -163,13 +164,12 @@ class WayReader {
 
   /// The operand that reaches 0 together with a node's result, apart from guards; nullptr: none.
   [[nodiscard]] const Value* upstream_of(const Node& node) {
-    constexpr auto kUnary = std::to_array<std::string_view>(
-        {"Abs", "Expand", "Neg", "Reciprocal", "ReduceL1", "ReduceL2", "ReduceMean", "ReduceSum", "ReduceSumSquare", "Sqrt", "Tile"});
-    const Traits traits = traits_of(node);
-    const bool is_unary = std::ranges::any_of(kUnary, [&](std::string_view op) { return node.is(op); });
+    constexpr auto kSums = std::to_array({Reduces::sum, Reduces::mean, Reduces::l1, Reduces::l2, Reduces::sum_square});
     constexpr auto kKeepZero = std::to_array({Trait::averages, Trait::casts, Trait::homogeneous, Trait::identity, Trait::pools});
+    const Traits traits = traits_of(node);
     const auto has = [&](Trait trait) { return traits.has(trait); };
-    if (is_unary || std::ranges::any_of(kKeepZero, has) || traits.moves_input(0)) return node.input(0);
+    const bool keeps_zero = std::ranges::any_of(kKeepZero, has) || traits.moves_input(0);
+    if (keeps_zero || traits.exponent() != 1 || std::ranges::find(kSums, traits.reduces()) != kSums.end()) return node.input(0);
     const Arithmetic arithmetic = traits.arithmetic();
     const bool scales = arithmetic == Arithmetic::multiply || arithmetic == Arithmetic::divide || node.is("Pow");
     const bool guards = arithmetic == Arithmetic::add || limits(node) || node.is("Where");
@@ -181,7 +181,8 @@ class WayReader {
 
   /// The number that a node adds, takes for smaller ones, or puts in their place; of a linear operator, its bias if that is a guard.
   [[nodiscard]] std::optional<double> guard_of(const Node& node, const Value& varying) {
-    if (node.is("Clip")) return node.opset() < 11 ? std::optional<double>(Attributes(node).real("min")) : number_of(node.input(1));
+    if (has_trait(node, Trait::clips))
+      return node.opset() < 11 ? std::optional<double>(Attributes(node).real("min")) : number_of(node.input(1));
     const Arithmetic arithmetic = arithmetic_of(node);
     if (const auto headroom = headroom_of(node)) return headroom;
     if (const Value* const shift = shift_of(node, constants_); shift != nullptr && arithmetic != Arithmetic::add) {
@@ -265,7 +266,7 @@ bool holds_guard(const Value* base, const Value* other, double guard, Constants&
 
 bool has_edge(const Node& node) {
   const bool divides = arithmetic_of(node) == Arithmetic::divide || has_trait(node, Trait::normalizes) || !node.domain().empty();
-  return divides || is_edged(node) || node.is("Pow") || node.is("RMSNormalization") || node.is("ReduceLogSumExp");
+  return divides || is_edged(node) || node.is("Pow") || node.is("RMSNormalization") || reduces(node) == Reduces::log_sum_exp;
 }
 
 double rough_tolerance(double /*guard*/) noexcept {

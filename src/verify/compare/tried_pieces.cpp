@@ -8,6 +8,7 @@
 #include "layout/graph_shapes.h"
 #include "model/node.h"
 #include "ops/bounds.h"
+#include "ops/branches.h"
 #include "ops/element_types.h"
 #include "ops/loops/dtypes.h"
 #include "ops/op.h"
@@ -81,7 +82,7 @@ std::vector<const Value*> sources_of(const Value& value) {
   const auto at = std::ranges::find(graph.inputs(), &value);
   if (holder == nullptr || at == graph.inputs().end() || (!holder->is("Loop") && !holder->is("Scan"))) return {};
   const auto place = static_cast<std::size_t>(at - graph.inputs().begin());
-  const std::size_t conditions = holder->is("Loop") ? 1 : 0;
+  const std::size_t conditions = outputs_before_results(*holder);
   const std::size_t scanned = conditions == 1 ? 0 : as_size(Attributes(*holder).integer("num_scan_inputs", 0));
   std::vector<const Value*> out;
   if (holder->input(place) != nullptr) out.push_back(holder->input(place));

@@ -215,9 +215,7 @@ namespace {
 
 /// Whether a node reduces along an axis; where that is not known, it may.
 bool reduces_along(const Node& node, int64_t axis, std::size_t rank) {
-  constexpr auto kReductions = std::to_array<std::string_view>({"ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMax",
-                                                                "ReduceMean", "ReduceMin", "ReduceProd", "ReduceSum", "ReduceSumSquare"});
-  if (std::ranges::none_of(kReductions, [&](std::string_view op) { return node.is(op); })) return false;
+  if (reduces(node) == Reduces::none) return false;
   std::vector<int64_t> axes = Attributes(node).integers("axes");
   const auto known = node.input(1) == nullptr ? std::nullopt : Constants().value(*node.input(1));
   if (known && kIntegerTypes.has(known->type())) axes = truncated_integers_of(*known);
@@ -243,7 +241,8 @@ bool takes_any_order(const Use& use, const Node& top, const std::unordered_set<c
   const auto declared = top.input(0)->declared();
   if (reduces_along(node, Attributes(top).integer("axis", -1), declared && declared->has_shape ? declared->dims.size() : 0))
     return use.index == 0;
-  if (!node.is("ScatterElements") && !node.is("ScatterND")) return false;
+  const Traits traits = traits_of(node);
+  if (!traits.has(Trait::indexes) || traits.moves_input(0)) return false;
   const auto is_fit = [&](const Value* value) {
     return value != nullptr && (unordered.contains(value) || Constants().is_constant(*value));
   };
@@ -253,9 +252,9 @@ bool takes_any_order(const Use& use, const Node& top, const std::unordered_set<c
 /// Whether a node's results have the same order as a value that it reads.
 bool keeps_open_order(const Use& use) {
   const Traits traits = traits_of(*use.node);
-  return traits.has(Trait::elementwise) || traits.has(Trait::casts) || traits.has(Trait::identity) ||
-         traits.arithmetic() != Arithmetic::none || use.node->is("Unsqueeze") || use.node->is("Squeeze") || use.node->is("Softmax") ||
-         (use.index == 1 && (use.node->is("Gather") || use.node->is("GatherElements")));
+  const bool gathers = traits.has(Trait::indexes) && traits.along() == Along::axis && traits.moves_input(0) && !traits.moves_input(2);
+  return traits.has(Trait::elementwise) || traits.has(Trait::casts) || traits.has(Trait::identity) || traits.has(Trait::softmax) ||
+         traits.arithmetic() != Arithmetic::none || use.node->is("Unsqueeze") || use.node->is("Squeeze") || (use.index == 1 && gathers);
 }
 
 /// Whether outputs can depend on the order of a node's results.

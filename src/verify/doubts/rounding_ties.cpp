@@ -105,8 +105,7 @@ constexpr double kHalf = 0.5;
 
 std::optional<Rounding> rounding_of(const Node& node, const ElementTypes& types, Constants& constants) {
   if (node.input(0) == nullptr || !node.domain().empty()) return std::nullopt;
-  if (node.is("Round")) return Rounding{&node, kHalf};
-  if (node.is("Floor") || node.is("Ceil")) return Rounding{&node, 0};
+  if (const Rounds how = rounds(node); how != Rounds::none) return Rounding{&node, how == Rounds::to_nearest ? kHalf : 0};
   const auto number_of = [&](std::size_t i) { return node.input(i) == nullptr ? std::nullopt : constants.value(*node.input(i)); };
   if (node.is("QuantizeLinear")) {
     const auto scale = number_of(1);
@@ -132,7 +131,7 @@ std::optional<PassedNode> passed_of(const Node& node, const ElementTypes& types,
   const Value *const first = node.input(0), *const second = node.input(1);
   if (first == nullptr || !kRealTypes.has(types.of(*first))) return std::nullopt;
   if (has_trait(node, Trait::identity) || has_trait(node, Trait::casts) || limits(node)) return PassedNode{first};
-  if (node.is("Neg")) return PassedNode{first, Passed{Passed::Kind::negate}};
+  if (arithmetic_of(node) == Arithmetic::negate) return PassedNode{first, Passed{Passed::Kind::negate}};
   if (node.is("Abs") || node.is("Relu")) return PassedNode{first, Passed{Passed::Kind::magnitude}};
   if (second == nullptr) return std::nullopt;
   const auto by_first = constants.value(*first), by_second = constants.value(*second);

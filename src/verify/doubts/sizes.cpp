@@ -125,7 +125,7 @@ bool is_read_as_condition(const Value& condition) {
 
 /// Whether only the dims of a node's results count, not their numbers.
 bool gives_dims_only(const Node& node) {
-  const auto asks_dims = [](const Use& use) { return use.node->is("Shape") || use.node->is("Size"); };
+  const auto asks_dims = [](const Use& use) { return traits_of(*use.node).reads(as_size(use.index)) != Reads::elements; };
   return std::ranges::all_of(node.outputs(), [&](const Value* value) {
     return value == nullptr || (!value->is_output() && std::ranges::all_of(value->uses(), asks_dims));
   });
@@ -176,8 +176,8 @@ SizeDecision decision_of(const Node& node, layout::Shapes& shapes) {
 
 /// Whether a node rounds real numbers to whole ones.
 bool makes_whole(const Node& node) {
-  const DataTypeTraits* const to = node.is("Cast") ? find_traits(Attributes(node).integer("to", 0)) : nullptr;
-  return (to != nullptr && !to->is_float) || node.is("Floor") || node.is("Ceil") || node.is("Round");
+  const DataTypeTraits* const to = has_trait(node, Trait::casts) ? find_traits(Attributes(node).integer("to", 0)) : nullptr;
+  return (to != nullptr && !to->is_float) || rounds(node) != Rounds::none;
 }
 
 /// Whether numbers differ by no more than the rounding of a few results in 16 bits, in which one of two nodes computes them.
@@ -428,14 +428,9 @@ class Decisions {
   Deciding a_, b_;
 };
 
-/// Operators that read sizes, or results of which are sizes.
-constexpr auto kSizeOperators =
-    std::to_array<std::string_view>({"Reshape", "Expand", "Tile", "Slice", "Resize", "Upsample", "Pad", "ConstantOfShape", "Range", "Split",
-                                     "SplitToSequence", "CenterCropPad", "Shape", "Size", "EyeLike", "Flatten"});
-
 /// Whether a node has to do with sizes, or one that reads an integer constant, perhaps joined with others.
 bool is_about_sizes(const Graph& graph, const std::string& name) {
-  const auto has_sizes = [](const Node& node) { return std::ranges::find(kSizeOperators, node.op_type()) != kSizeOperators.end(); };
+  const auto has_sizes = [](const Node& node) { return traits_of(node).reads_sizes() || node.is("Flatten"); };
   const Node* const node = find_node(graph, name);
   if (node != nullptr && !node->is("Constant")) return has_sizes(*node);
   const Value* const value = graph.find(name);

@@ -21,14 +21,21 @@ constexpr double kHides = 1000;
 /// Largest addend that only keeps zeros out of a logarithm.
 constexpr double kGuard = 1e-6;
 
-/// Operators of mask elements that yield counts, or positions: neither for a mask nor against it, and what follows is no mask.
-constexpr auto kCounts =
-    std::to_array<std::string_view>({"ReduceSum", "ReduceMean", "ReduceL1", "CumSum", "NonZero", "ArgMax", "ArgMin", "TopK"});
-/// Operators whose results of masks are masks.
-constexpr auto kKeep = std::to_array<std::string_view>({"ReduceMax", "ReduceMin", "ReduceProd", "Relu", "Abs", "Sign", "Not", "Clip"});
+/// Whether a node makes counts, or positions, of mask elements: neither for a mask nor against it, and what follows is no mask.
+bool counts(const Node& node) {
+  const Traits traits = traits_of(node);
+  const Reduces reduced = traits.reduces();
+  const bool sums = reduced == Reduces::sum || reduced == Reduces::mean || reduced == Reduces::l1 || node.is("CumSum");
+  return sums || traits.has(Trait::makes_int64) || traits.has(Trait::searches);
+}
 
-bool is_any(const Node& node, std::span<const std::string_view> operators) {
-  return std::ranges::find(operators, std::string_view(node.op_type())) != operators.end();
+/// Whether a node makes masks of masks: the largest, the smallest or the product of some, or what it does to 0 and to 1.
+bool keeps_masks(const Node& node) {
+  const Traits traits = traits_of(node);
+  const Reduces reduced = traits.reduces();
+  if (reduced == Reduces::maximum || reduced == Reduces::minimum || reduced == Reduces::product) return true;
+  const bool is_exact = traits.has(Trait::elementwise) && traits.has(Trait::exact) && traits.arithmetic() == Arithmetic::none;
+  return is_exact || traits.predicate() == Predicate::logical_not;
 }
 
 /// What a value is, if the input is a mask.
@@ -89,8 +96,8 @@ class MaskUses {
       path.cast = true;
       return go_on(node, path);
     }
-    if (is_any(node, kCounts) || traits.has(Trait::multiplies)) return note(MaskUse::possible);
-    if (is_any(node, kKeep)) return go_on(node, path);
+    if (counts(node) || traits.has(Trait::multiplies)) return note(MaskUse::possible);
+    if (keeps_masks(node)) return go_on(node, path);
     const Predicate predicate = traits.predicate();
     if (compares(predicate)) return read_comparison(node, index, path);
     if (predicate != Predicate::none) {
@@ -98,7 +105,7 @@ class MaskUses {
       return go_on(node, path);
     }
     if (traits.arithmetic() != Arithmetic::none) return read_arithmetic(node, index, path);
-    if (node.is("Softmax") && path.form == Form::scaled) return note(MaskUse::certain);
+    if (traits.has(Trait::softmax) && path.form == Form::scaled) return note(MaskUse::certain);
     if (traits.has(Trait::elementwise)) note(node.is("Log") && path.form == Form::mask ? MaskUse::possible : MaskUse::refuted);
   }
 
@@ -155,12 +162,12 @@ class MaskUses {
     const Value* const other = node.inputs().size() == 2 ? node.input(1 - index) : nullptr;
     const Node* const maker = other == nullptr ? nullptr : other->producer();
     const bool is_one = maker != nullptr && maker->is("ConstantOfShape") && fill_of(*maker) == 1.0;
-    if (node.is("Sub") && index == 1 && is_one) return read_shift(node, index, 1.0, path);
+    if (arithmetic_of(node) == Arithmetic::subtract && index == 1 && is_one) return read_shift(node, index, 1.0, path);
     note(path.hides ? MaskUse::certain : MaskUse::possible);
   }
 
   void read_shift(const Node& node, std::size_t index, std::optional<double> number, Path path) {
-    const bool subtracts = node.is("Sub");
+    const bool subtracts = arithmetic_of(node) == Arithmetic::subtract;
     if (path.form == Form::scaled) {
       if (number && (subtracts && index == 0 ? -*number : *number) <= -kHides) note(MaskUse::certain);
       return go_on(node, path);

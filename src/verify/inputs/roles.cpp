@@ -14,6 +14,7 @@
 #include "ops/kernels/kernels.h"
 #include "ops/loops/dtypes.h"
 #include "ops/op.h"
+#include "ops/operand_roles.h"
 #include "relayout/graph.h"
 #include "relayout/model.h"
 #include "relayout/types.h"
@@ -26,7 +27,7 @@ namespace {
 const TensorData* data_of(const Value& value) {
   if (value.initializer() != nullptr) return value.initializer()->data.get();
   const Node* const producer = value.producer();
-  return producer != nullptr && producer->is("Constant") ? producer->constant_data() : nullptr;
+  return producer != nullptr ? producer->constant_data() : nullptr;
 }
 
 /// Calls `read` with blocks of whole rows of a tensor until it returns false; not at all where a row is too long, or none is there.
@@ -96,99 +97,19 @@ std::vector<int64_t> rows_of_zeros(const Value& table, std::size_t most) {
 
 namespace {
 
-/// Sizes of the dims, by axis, of input 0 of rank `rank` that the node's weight (input 1) of dims `weight` requires.
-std::map<int64_t, int64_t> demanded_dims(const Node& node, const Dims& weight, std::size_t rank) {
-  if (weight.empty()) return {};
-  const auto last = static_cast<int64_t>(rank) - 1;
-  const Attributes attributes(node);
-  if (node.is("Conv") && weight.size() >= 2) return {{1, weight[1] * attributes.integer("group", 1)}};
-  if (node.is("ConvTranspose") || node.is("BatchNormalization") || node.is("InstanceNormalization")) return {{1, weight[0]}};
-  if (node.is("MatMul") && rank > 0) return {{last, weight.size() == 1 ? weight[0] : weight[weight.size() - 2]}};
-  if (node.is("Gemm") && weight.size() == 2) {
-    const bool transposed = attributes.integer("transA", 0) != 0;
-    return {{transposed ? 0 : 1, weight[attributes.integer("transB", 0) != 0 ? 1 : 0]}};
-  }
-  if ((node.is("LSTM") || node.is("GRU") || node.is("RNN")) && weight.size() == 3) return {{2, weight[2]}};
-  if (node.is("LayerNormalization") && weight.size() == 1) return {{last, weight[0]}};
-  return {};
-}
-
-/// Inputs `first` to `last` of `op` have this role. The table of operators has the roles of axes, sizes, indices, and images of pools
-/// and convolutions.
-struct Rule {
-  std::string_view op;
-  int first, last;
-  InputRole role;
-};
-
-constexpr auto kRules = std::to_array<Rule>({
-    {"SequenceAt", 1, 1, InputRole::zero},
-    {"SequenceErase", 1, 1, InputRole::zero},
-    {"SequenceInsert", 2, 2, InputRole::zero},
-    {"NonMaxSuppression", 2, 2, InputRole::count},
-    {"Loop", 0, 0, InputRole::count},
-    {"Loop", 1, 1, InputRole::condition},
-    {"If", 0, 0, InputRole::condition},
-    {"Dropout", 2, 2, InputRole::condition},
-    {"OneHot", 0, 0, InputRole::ids},
-    {"RoiAlign", 2, 2, InputRole::ids},
-    {"BitShift", 1, 1, InputRole::ids},
-    {"NegativeLogLikelihoodLoss", 1, 1, InputRole::ids},
-    {"SoftmaxCrossEntropyLoss", 1, 1, InputRole::ids},
-    {"LSTM", 4, 4, InputRole::length},
-    {"GRU", 4, 4, InputRole::length},
-    {"RNN", 4, 4, InputRole::length},
-    {"ReverseSequence", 1, 1, InputRole::length},
-    {"Dropout", 1, 1, InputRole::ratio},
-    {"NonMaxSuppression", 3, 4, InputRole::ratio},
-    {"NonMaxSuppression", 0, 0, InputRole::boxes},
-    {"RoiAlign", 1, 1, InputRole::boxes},
-    {"NonMaxSuppression", 1, 1, InputRole::unit},
-    {"Bernoulli", 0, 0, InputRole::unit},
-    {"Acos", 0, 0, InputRole::symmetric},
-    {"Asin", 0, 0, InputRole::symmetric},
-    {"Atanh", 0, 0, InputRole::symmetric},
-    {"GridSample", 1, 1, InputRole::symmetric},
-    {"Acosh", 0, 0, InputRole::above_one},
-    {"Log", 0, 0, InputRole::positive},
-    {"Sqrt", 0, 0, InputRole::positive},
-    {"Pow", 0, 0, InputRole::positive},
-    {"BatchNormalization", 4, 4, InputRole::positive},
-    {"Div", 1, 1, InputRole::nonzero},
-    {"Mod", 1, 1, InputRole::nonzero},
-    {"Reciprocal", 0, 0, InputRole::nonzero},
-    {"QuantizeLinear", 1, 1, InputRole::scale},
-    {"DequantizeLinear", 1, 1, InputRole::scale},
-    {"DeformConv", 0, 0, InputRole::image},
-    {"BatchNormalization", 0, 0, InputRole::image},
-    {"InstanceNormalization", 0, 0, InputRole::image},
-    {"GroupNormalization", 0, 0, InputRole::image},
-    {"LRN", 0, 0, InputRole::image},
-    {"Resize", 0, 0, InputRole::image},
-    {"Upsample", 0, 0, InputRole::image},
-    {"GridSample", 0, 0, InputRole::image},
-    {"RoiAlign", 0, 0, InputRole::image},
-});
-
-/// Arithmetic after which an integer is still an id or a size, and a float still an image.
-constexpr auto kArithmetic =
-    std::to_array<std::string_view>({"Add", "Sub", "Mul", "Div", "Mod", "Min", "Max", "Abs", "Neg", "Clip", "Sum", "Floor", "Ceil"});
-
-/// Role by the operator's traits, else by the rules; nullopt if the input takes any number.
-std::optional<InputRole> role_of(const Node& node, int index) {
+/// Arithmetic after which an integer is still an id or a size, and a float still an image: of numbers of one type, with limits, rounding,
+/// or magnitudes.
+bool is_arithmetic(const Node& node) {
   const Traits traits = traits_of(node);
-  if (traits.gives_sizes(as_size(index)) || (index == 1 && traits.along() == Along::axes)) return InputRole::shape;
-  if (index == 1 && traits.along() == Along::axis_operand) return InputRole::zero;
-  if (index == 1 && traits.has(Trait::indexes)) return InputRole::ids;
-  if (index == 0 && (traits.has(Trait::pools) || traits.convolution_weight())) return InputRole::image;
-  const auto found =
-      std::ranges::find_if(kRules, [&](const Rule& rule) { return node.is(rule.op) && index >= rule.first && index <= rule.last; });
-  return found == kRules.end() ? std::nullopt : std::optional(found->role);
+  const bool combines = traits.has(Trait::broadcasts) && traits.has(Trait::same_type);
+  const bool is_magnitude = traits.has(Trait::homogeneous) && traits.has(Trait::exact);
+  return combines || is_magnitude || traits.has(Trait::clips) || traits.rounds() != Rounds::none;
 }
 
-/// The value from which only DequantizeLinears and Casts compute a value: the same dims, perhaps quantized or of a different type.
+/// The value from which only quantizers and Casts compute a value: the same dims, perhaps quantized or of a different type.
 const Value* stored_form(const Value* value) {
-  while (value != nullptr && value->producer() != nullptr && (value->producer()->is("DequantizeLinear") || value->producer()->is("Cast"))) {
+  const auto is_form = [](const Node& node) { return has_trait(node, Trait::casts) || has_trait(node, Trait::quantizes); };
+  while (value != nullptr && value->producer() != nullptr && value->output_index() == 0 && is_form(*value->producer())) {
     value = value->producer()->input(0);
   }
   return value;
@@ -237,48 +158,40 @@ Extent operand_extent(Operands& operands, const Value* value, int64_t axis) {
   return {};
 }
 
-/// The operands of a RotaryEmbedding that are its positions, and the cache whose rows they choose.
-struct Rotation {
-  int positions;
-  std::size_t cache;
-};
-std::optional<Rotation> rotation_of(const Node& node) {
-  if (node.op_type() != "RotaryEmbedding") return std::nullopt;
-  return node.domain() == kMicrosoftDomain ? Rotation{1, 2} : Rotation{3, 1};
+/// One id may index any of the dims: the smallest, or the first that is not known.
+Extent least_extent(Operands& operands, const Value* value) {
+  Extent least;
+  const auto dims = operands.dims(value);
+  const auto declared = value == nullptr ? std::nullopt : value->declared();
+  const std::size_t rank = dims ? dims->size() : declared ? declared->dims.size() : 0;
+  for (std::size_t axis = 0; axis < rank; ++axis) {
+    const Extent extent = operand_extent(operands, value, static_cast<int64_t>(axis));
+    if (!extent.size) return extent;
+    if (!least.size || *extent.size < *least.size) least = extent;
+  }
+  return least;
 }
 
 /// The dim that is indexed by this reader's ids.
 Extent id_limit(Operands& operands, const Node& node) {
-  const Attributes attributes(node);
-  if (const auto rotation = rotation_of(node)) return operand_extent(operands, node.input(rotation->cache), 0);
-  if (node.is("OneHot")) {
-    const auto depth = operands.number(node.input(1));
-    return {depth ? static_cast<int64_t>(*depth) : 3, {}, 0};
+  constexpr int64_t kUsualDepth = 3;
+  const IdLimit limit = id_limit_of(node);
+  const Value* const value = node.input(limit.input);
+  switch (limit.by) {
+    case IdLimit::By::element:
+      return {static_cast<int64_t>(operands.number(value).value_or(kUsualDepth)), {}, 0};
+    case IdLimit::By::number:
+      return {limit.number, {}, 0};
+    case IdLimit::By::any_dim:
+      return least_extent(operands, value);
+    case IdLimit::By::dim:
+      break;
   }
-  if (node.is("BitShift")) return {8, {}, 0};
-  if (node.is("RoiAlign")) return operand_extent(operands, node.input(0), 0);
-  if (node.is("NegativeLogLikelihoodLoss") || node.is("SoftmaxCrossEntropyLoss")) return operand_extent(operands, node.input(0), 1);
-  if (node.is("GatherND") || node.is("ScatterND")) {
-    // One id may index any of the dims: the smallest, or the first that is not known.
-    Extent least;
-    const auto dims = operands.dims(node.input(0));
-    const std::size_t rank = dims                                                    ? dims->size()
-                             : node.input(0) != nullptr && node.input(0)->declared() ? node.input(0)->declared()->dims.size()
-                                                                                     : 0;
-    for (std::size_t axis = 0; axis < rank; ++axis) {
-      const Extent extent = operand_extent(operands, node.input(0), static_cast<int64_t>(axis));
-      if (!extent.size) return extent;
-      if (!least.size || *extent.size < *least.size) least = extent;
-    }
-    return least;
-  }
-  return operand_extent(operands, node.input(0), attributes.integer("axis", 0));
+  return operand_extent(operands, value, limit.number);
 }
 
 Extent length_limit(Operands& operands, const Node& node) {
-  const Attributes attributes(node);
-  if (node.is("ReverseSequence")) return operand_extent(operands, node.input(0), attributes.integer("time_axis", 0));
-  return operand_extent(operands, node.input(0), attributes.integer("layout", 0) == 1 ? 1 : 0);
+  return operand_extent(operands, node.input(0), length_axis(node));
 }
 
 /// Searches from one input through movers, subgraphs and functions.
@@ -316,7 +229,7 @@ class Search {
   void read(const Node& node, int index, const Path& path) {
     if (enter(node, index, path)) return;
     if (node.domain().empty()) {
-      const std::optional<InputRole> role = role_of(node, index);
+      const std::optional<InputRole> role = role_of(node, as_size(index));
       if (role && !is_whole_power(node)) note(node, *role, path);
       note_demands(node, index, path);
       note_bytes(node, index);
@@ -324,7 +237,7 @@ class Search {
     }
     // One position for all is that of the first token: more follow it.
     const auto rotation = rotation_of(node);
-    if (rotation && index == rotation->positions) note(node, rank_ > 1 ? InputRole::ids : InputRole::zero, path);
+    if (rotation && as_size(index) == rotation->positions) note(node, rank_ > 1 ? InputRole::ids : InputRole::zero, path);
     if (node.domain() == kMlDomain && node.op_type() == "DictVectorizer") use_.keys = kernels::vocabulary(OpCall(node, node.opset()));
     if (use_.consumer.empty()) use_.consumer = node.label();
   }
@@ -336,7 +249,7 @@ class Search {
     if (casts || traits.moves_input(as_size(index))) {
       path.moved = path.moved || !(casts || traits.has(Trait::identity));
       path.cast = path.cast || casts;
-    } else if (std::ranges::find(kArithmetic, node.op_type()) != kArithmetic.end() && (is_integer() || reads_constant(node, index))) {
+    } else if (is_arithmetic(node) && (is_integer() || reads_constant(node, index))) {
       path.arithmetic = true;
     } else {
       return;
@@ -415,10 +328,11 @@ class Search {
   /// A division by about 255, or a multiplication by its inverse, shows that the input holds bytes.
   void note_bytes(const Node& node, int index) {
     constexpr double kLeast = 100, kMost = 300;
-    if (index != 0 || (!node.is("Div") && !node.is("Mul"))) return;
+    const bool divides = arithmetic_of(node) == Arithmetic::divide;
+    if (index != 0 || (!divides && arithmetic_of(node) != Arithmetic::multiply)) return;
     const auto factor = operands_.number(node.input(1));
     if (!factor || *factor == 0) return;
-    const double divisor = node.is("Div") ? *factor : 1 / *factor;
+    const double divisor = divides ? *factor : 1 / *factor;
     if (divisor > kLeast && divisor < kMost) note(node, InputRole::bytes, {});
   }
 

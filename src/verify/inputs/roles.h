@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ops/bounds.h"
+#include "ops/operand_roles.h"
 #include "relayout/graph.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
@@ -24,29 +25,6 @@ namespace relayout {
 /// The first rows of an embedding table that are all zeros; none where the table is large.
 [[nodiscard]] std::vector<int64_t> rows_of_zeros(const Value& table, std::size_t most);
 
-/// Purpose of an input, from the first readers that compute with it (found through operators that only move or cast elements). Of several,
-/// the first in this order counts.
-enum class InputRole {
-  shape,      ///< sizes, axes, counts of elements: no value can be guessed
-  zero,       ///< an axis or position for which 0 is always valid
-  count,      ///< a small positive number: trip count, boxes to keep
-  condition,  ///< of If and Loop
-  ids,        ///< indices into a dim of `limit` elements
-  length,     ///< lengths of sequences, at most `limit`
-  mask,       ///< 0 and 1, or false and true
-  ratio,      ///< a threshold or probability of a whole node
-  boxes,      ///< rows of two corners
-  unit,       ///< probabilities: (0, 1)
-  symmetric,  ///< (-1, 1)
-  above_one,  ///< [1, ∞)
-  positive,   ///< (0, ∞)
-  nonzero,    ///< divisors
-  scale,      ///< small positive factors: quantization
-  bytes,      ///< 0 … 255
-  image,      ///< features of convolutions, poolings, normalizations
-  number,     ///< anything else
-};
-
 /// Size of a dim that bounds other values: known, or the dim of a graph input.
 struct Extent {
   std::optional<int64_t> size;
@@ -55,7 +33,7 @@ struct Extent {
 };
 
 struct InputUse {
-  InputRole role = InputRole::number;
+  InputRole role = InputRole::number;  ///< from the first readers that compute with it, over those that only move or cast elements
   Extent limit;
   bool direct = true;                ///< no arithmetic between the input and the reader
   std::optional<int64_t> rows;       ///< the fewest from which a reader chooses by ids without arithmetic in front, as in the other model

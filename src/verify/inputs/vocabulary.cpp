@@ -6,7 +6,9 @@
 #include "base/positions.h"
 #include "model/functions.h"
 #include "model/node.h"
+#include "ops/branches.h"
 #include "ops/constants.h"
+#include "ops/inverses.h"
 #include "ops/kernels/classical/tree_ensemble.h"
 #include "ops/loops/dtypes.h"
 #include "ops/op.h"
@@ -23,37 +25,11 @@ namespace relayout {
 // A number carried back through arithmetic to the input that gives it.
 namespace {
 
-/// A function of one number, and its inverse.
-struct Invertible {
-  std::string_view op;
-  double (*result)(double);
-  double (*operand)(double);
-};
-constexpr auto kInvertible = std::to_array<Invertible>({
-    {"Neg", [](double x) { return -x; }, [](double y) { return -y; }},
-    {"Abs", [](double x) { return std::fabs(x); }, [](double y) { return y; }},
-    {"Floor", [](double x) { return std::floor(x); }, [](double y) { return y; }},
-    {"Ceil", [](double x) { return std::ceil(x); }, [](double y) { return y; }},
-    {"Round", [](double x) { return std::nearbyint(x); }, [](double y) { return y; }},
-    {"Relu", [](double x) { return std::max(x, 0.0); }, [](double y) { return y; }},
-    {"Sqrt", [](double x) { return std::sqrt(x); }, [](double y) { return y * y; }},
-    {"Exp", [](double x) { return std::exp(x); }, [](double y) { return std::log(y); }},
-    {"Log", [](double x) { return std::log(x); }, [](double y) { return std::exp(y); }},
-    {"Reciprocal", [](double x) { return 1 / x; }, [](double y) { return 1 / y; }},
-    {"Sigmoid", [](double x) { return 1 / (1 + std::exp(-x)); }, [](double y) { return std::log(y / (1 - y)); }},
-    {"Tanh", [](double x) { return std::tanh(x); }, [](double y) { return std::atanh(y); }},
-});
-
-const Invertible* inverse_of(const Node& node) {
-  const auto found = std::ranges::find_if(kInvertible, [&](const Invertible& entry) { return node.is(entry.op); });
-  return found == kInvertible.end() ? nullptr : &*found;
-}
-
 /// Whether each element of the result is an element of the operand, perhaps within limits, of another type, or the largest of several.
 bool passes_on(const Node& node, std::size_t operand) {
   const Traits traits = traits_of(node);
   if (traits.moves_input(operand) || (operand == 0 && (traits.has(Trait::casts) || traits.has(Trait::identity)))) return true;
-  return operand == 0 && (node.is("Clip") || node.is("ReduceMax") || node.is("ReduceMin"));
+  return operand == 0 && (traits.has(Trait::clips) || traits.reduces() == Reduces::maximum || traits.reduces() == Reduces::minimum);
 }
 
 bool has_arithmetic(const Node& node) {
@@ -160,7 +136,7 @@ std::vector<double> operands_for(const NumberStep& step, double result) {
   std::vector<double> out;
   if (const Invertible* const function = inverse_of(*step.node)) {
     out.push_back(function->operand(result));
-    if (step.node->is("Abs")) out.push_back(-result);
+    if (function->is_even) out.push_back(-result);
   } else if (step.constants.empty() || passes_on(*step.node, step.operand)) {
     out.push_back(result);
   } else {
@@ -270,7 +246,7 @@ class Vocabulary {
     if (!place.value->is_own_output() || (graph.owner() == nullptr && place.call == nullptr)) return;
     const Node* const holder = graph.owner() != nullptr ? graph.owner() : place.call->node;
     const Call* const outside = graph.owner() != nullptr ? place.call : place.call->outer;
-    const std::size_t skipped = holder->is("Loop") ? 1 : 0;  // the condition
+    const std::size_t skipped = outputs_before_results(*holder);
     for (std::size_t i = skipped; i < graph.outputs().size(); ++i) {
       if (graph.outputs()[i] == place.value) visit({holder->output(i - skipped), outside, place.steps, place.type});
     }
@@ -285,7 +261,7 @@ class Vocabulary {
       }
     } else if (node.is("Cast") && type_cast_to(node) == DataType::boolean) {
       for (const double number : {0, 1}) note(place, number, equal_);
-    } else if ((node.is("Mod") || (node.is("Div") && kIntegerTypes.has(place.type))) && index == 0) {
+    } else if ((node.is("Mod") || (arithmetic_of(node) == Arithmetic::divide && kIntegerTypes.has(place.type))) && index == 0) {
       for (const double number : numbers_of(node.input(1), place.call)) {
         for (const double word : {number, number - 1}) note(place, word, beside_);
       }

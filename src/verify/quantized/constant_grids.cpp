@@ -41,7 +41,7 @@ class Originals {
     if (!has_trait(reader, Trait::clips) || reader.output(0) == nullptr) return same;
     const std::string& clipped = reader.output(0)->name();
     const Value* const made = graph_.find(clipped);
-    const bool is_dequantized = made != nullptr && made->producer() != nullptr && made->producer()->is("DequantizeLinear") &&
+    const bool is_dequantized = made != nullptr && made->producer() != nullptr && has_trait(*made->producer(), Trait::quantizes) &&
                                 made->producer()->input(0) == &integers;
     const bool is_there = (made != nullptr && !is_dequantized) || graph_.find(clipped + "_quantized") != nullptr || is_node(reader.name());
     return is_there ? same : reader.output(0);
@@ -103,6 +103,10 @@ std::unique_ptr<Model> with_batch_norms_folded(const Model& original, const Grap
 
 // Integer constants paired with the original's.
 namespace {
+
+bool dequantizes(const Node& node) {
+  return has_trait(node, Trait::quantizes) && !has_trait(node, Trait::chooses);
+}
 
 /// The result of a node that moves elements of a stored constant; nullptr for any other node.
 const Value* moved_integers(const Node& node) {
@@ -219,7 +223,7 @@ void ConstantGrids::pair(const Node& node, const Node& original) {
     auto grid = Quantizer::of_moved(*moved, constants_b_);
     if (grid) note(*original.input(0), *std::move(grid), node);
     for (const Use& use : moved->uses()) {
-      if (is_paired(node) && use.node->is("DequantizeLinear")) paired_.insert(use.node);
+      if (is_paired(node) && dequantizes(*use.node)) paired_.insert(use.node);
     }
   }
   for (std::size_t i = 0; i < std::min(node.inputs().size(), original.inputs().size()); ++i) pair_operand(node.input(i), original.input(i));
@@ -232,7 +236,7 @@ void ConstantGrids::pair_operand(const Value* operand, const Value* constant) {
   if (operand->is_stored_constant() && dims == constants_b_.dims(*operand)) met_.insert(constant);
   if (operand->producer() == nullptr) return;
   const Node& dequantizer = *operand->producer();
-  if (!dequantizer.is("DequantizeLinear") || !dequantizer.input(0)->is_stored_constant()) return;
+  if (!dequantizes(dequantizer) || !dequantizer.input(0)->is_stored_constant()) return;
   auto grid = dims && dims == constants_b_.dims(*dequantizer.input(0)) ? Quantizer::of(dequantizer, constants_b_) : std::nullopt;
   if (grid) note(*mine.stored, mine.is_transposed ? grid->transposed() : *std::move(grid), dequantizer);
 }

@@ -175,7 +175,7 @@ double magnitude_of(const Datum& datum) {
 }
 
 /// Whether a node computes numbers that it has to round.
-bool rounds(const Node& node) {
+bool has_to_round(const Node& node) {
   const Traits traits = traits_of(node);
   return !traits.has(Trait::exact) && !traits.has(Trait::identity) && !traits.moves_input(0) && !traits.has(Trait::control_flow);
 }
@@ -187,7 +187,7 @@ std::unordered_set<const Value*> last_of(const Graph& graph) {
   while (!open.empty()) {
     const Node* const node = open.back()->producer();
     open.pop_back();
-    if (node == nullptr || rounds(*node)) continue;
+    if (node == nullptr || has_to_round(*node)) continue;
     for (const Value* const input : node->inputs()) {
       if (input != nullptr && found.insert(input).second) open.push_back(input);
     }
@@ -208,7 +208,7 @@ void move(const Tensor& tensor, const Tensor& moved, double largest) {
 
 void move_results(const Node& node, const std::vector<Datum>& outputs, const std::unordered_set<const Value*>& last, uint64_t seed,
                   int draw, double largest) {
-  if (!rounds(node)) return;
+  if (!has_to_round(node)) return;
   for (std::size_t k = 0; k < outputs.size(); ++k) {
     const Tensor& tensor = outputs[k].tensor;
     const bool is_moved = node.output(k) != nullptr && !last.contains(node.output(k));

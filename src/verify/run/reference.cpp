@@ -8,6 +8,7 @@
 #include "layout/graph_shapes.h"
 #include "model/float_elements.h"
 #include "model/walk.h"
+#include "ops/branches.h"
 #include "ops/constants.h"
 #include "ops/element_types.h"
 #include "ops/op.h"
@@ -92,11 +93,12 @@ bool may_saturate(const Value& output) {
     const Traits traits = traits_of(node);
     if (traits.has(Trait::casts) || node.is("OneHot") || node.is("EyeLike") || node.is("Sign")) return false;
     if (!node.subgraphs().empty()) {
-      const std::size_t at = as_size(value->output_index()) + (node.is("Loop") ? 1 : 0);  // after the condition
+      const std::size_t at = as_size(value->output_index()) + outputs_before_results(node);
       return std::ranges::any_of(node.subgraphs(),
                                  [&](const auto& graph) { return at >= graph->outputs().size() || may_saturate(*graph->outputs()[at]); });
     }
-    value = traits.moves_input(0) || node.is("MaxPool") ? node.input(0) : nullptr;
+    const bool is_largest = traits.has(Trait::pools) && traits.has(Trait::exact);
+    value = traits.moves_input(0) || is_largest ? node.input(0) : nullptr;
   }
   return true;
 }
