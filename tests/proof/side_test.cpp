@@ -117,6 +117,22 @@ TEST(ProofOfFunctions, ConvInsideBatchNormOutside) {
   EXPECT_TRUE(is_proved(prove(before, after)));
 }
 
+// Malformed attributes, as no reader takes them.
+TEST(ProofOfFunctions, AttributesOfAnotherTypeProveNothing) {
+  const auto plain = [](const std::string& node) { return Example("g (float[N,4] x) => (float[?,?] y) { " + node + " }"); };
+  for (const std::string name : {"Softmax <axis: float = ", "Flatten <axis: float = "}) {
+    EXPECT_FALSE(is_proved(prove(plain("y = " + name + "0.0> (x)"), plain("y = " + name + "1.0> (x)")))) << name;
+  }
+  const auto called = [](const std::string& given) {
+    return Example("g (float[N,4] x) => (float[N,4] y) { y = own.f <k: " + given +
+                   "> (x) } <domain: \"own\", opset_import: [\"\" : 17]> f <k> (p) => (r) { c = Constant <value_float: float = @k> () r = "
+                   "Min (p, c) }");
+  };
+  EXPECT_TRUE(is_proved(prove(called("float = 1000.0"), called("float = 1000.0"))));
+  EXPECT_FALSE(is_proved(prove(called("int = 1000"), called("int = 2000"))));
+  EXPECT_FALSE(is_proved(prove(called("floats = [1000.0]"), called("floats = [2000.0]"))));
+}
+
 TEST(ProofOfFunctions, ManyNestedCallsEnd) {
   // 2^40 nodes if all calls were expanded.
   std::string functions;
