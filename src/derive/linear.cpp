@@ -104,12 +104,21 @@ void resize(LinearizeRow& row) {
   same(row);
 }
 
-/// The elements that the pool chose, by their positions in the whole tensor. ONNX Runtime takes several times as long for a Gather.
+/// The elements that the pool chose, by their positions in their channels: of these, and not of a whole tensor, runtimes may choose the
+/// order of the dims. ONNX Runtime takes several times as long for a Gather.
 void max_pool(LinearizeRow& row) {
   if (row.t().empty()) return;
   if (row.attributes.integer("storage_order", 0) != 0) row.refuse("storage_order 1");
-  const Name chosen = row.w.make("GatherElements", {row.w.reshape(row.t(), {-1}), row.w.reshape(row.y(1), {-1})});
-  row.give(row.w.make("Reshape", {chosen, row.shape(row.y())}));
+  Writer& w = row.w;
+  const std::vector<Dim> channels{row.dim(0, 0), row.dim(0, 1)}, lines{0, 0, -1};
+  std::vector<Dim> image;
+  for (std::size_t i = 2; i < row.rank(); ++i) image.push_back(row.dim(0, i));
+  const auto product = [&](const std::vector<Dim>& dims) { return w.make("ReduceProd", {w.shape(dims)}, {{"keepdims", int64_t{0}}}); };
+  const Name numbers = w.make("Range", {w.integer(0), product(channels), w.integer(1)});
+  const Name begins = w.make("Mul", {w.reshape(numbers, {-1, row.dim(0, 1), 1}), product(image)});
+  const Name places = w.make("Sub", {w.reshape(row.y(1), lines), begins});
+  const Name chosen = w.make("GatherElements", {w.reshape(row.t(), lines), places}, {{"axis", int64_t{2}}});
+  row.give(w.make("Reshape", {chosen, row.shape(row.y())}));
 }
 
 /// The first of the largest elements of each channel.

@@ -37,7 +37,7 @@ class Linearizer {
   [[nodiscard]] Reached reached(const Node& node) const;
   void visit(Node& node);
   void linearize(Node& node);
-  void give_indices(const std::unordered_set<const Node*>& needed);
+  void give_outputs(const std::unordered_set<const Node*>& needed);
   [[nodiscard]] bool is_seeded(const Node& node) const;
 
   Graph& graph_;
