@@ -140,7 +140,7 @@ void Linearizer::linearize(Node& node) {
   const Value* const first = first_output(node);
   w_.name_after((first == nullptr ? node.name() : first->name()) + ".tangent");
   const LinearizeRow::TangentOf tangent_of = [&](const Value& value) { return tangent(value); };
-  LinearizeRow row(node, sizes_, w_, tangent_of);
+  LinearizeRow row(node, sizes_, w_, tangent_of, joins_);
   const Linearize* const entry = node.domain().empty() ? find_linearize(node.op_type()) : nullptr;
   try {
     if (reached(node) == Reached::numbers) {
