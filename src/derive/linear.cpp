@@ -42,10 +42,10 @@ void bilinear(LinearizeRow& row, bool has_addend) {
 }
 
 /// Whether [A', A] · [B; B'] takes less time than A' · B + A · B': copies of the operands against one call less for each small product, or
-/// against sums that are larger. (16 × 12 × 16: 0.65 of the time; 64 × 16 × 64: 0.8; 128 × 32 × 128: 0.85; 256 × 64 × 256: 1; with ONNX
-/// Runtime 0.98, 0.93, 0.89, 1.04; AMD EPYC, 2026-11-30.)
+/// against sums that are larger. (16 × 12 × 16: 0.65 of the time; 20 × 16 × 20: 0.7; 64 × 16 × 64: 0.8; 128 × 32 × 128: 0.85; 256 × 64 ×
+/// 256: 1; with ONNX Runtime 0.98, 0.94, 0.93, 0.89, 1.04; AMD EPYC, 2026-11-30.)
 bool is_joined_faster(const LinearizeRow& row) {
-  constexpr int64_t kSmall = 4096, kMostDepth = 32;
+  constexpr int64_t kSmall = 8192, kMostDepth = 32;
   const std::size_t left = row.rank(0), right = row.rank(1);
   if (!row.may_join || row.t(0).empty() || row.t(1).empty() || left < 3 || right < 3) return false;
   const int64_t rows = row.size(0, left - 2), depth = row.size(0, left - 1), columns = row.size(1, right - 1);
