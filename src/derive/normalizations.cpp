@@ -112,11 +112,8 @@ void layer_normalization(LinearizeRow& row) {
     if (given != nullptr && !is_own_type && !given->uses().empty()) row.refuse("its statistics of another type are read");
     return given != nullptr && is_own_type;
   };
-  // Zero: the size that it has there. Other rules see by the ones that it broadcasts.
-  std::vector<Dim> form(row.axis(-1), 0);
-  form.resize(row.rank(), 1);
-  if (gives(1)) groups.mean = row.w.reshape(row.y(1), form);
-  if (gives(2)) groups.inverse = row.w.reshape(row.y(2), form);
+  if (gives(1)) groups.mean = row.y(1);
+  if (gives(2)) groups.inverse = row.y(2);
   const Normalized of = normalized(row, groups);
   row.give(scaled(row, of, row.x(1), row.t(1), row.t(2)));
   if (!groups.mean.empty()) row.give(of.mean, 1);
