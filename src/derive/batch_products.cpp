@@ -144,21 +144,23 @@ void group_normalization(BatchRow& row) {
 /// Scale and shift that differ are applied behind a normalization with ones.
 void layer_normalization(BatchRow& row) {
   Writer& w = row.w;
-  for (const std::size_t statistic : {1UL, 2UL}) {
-    if (row.node.output(statistic) != nullptr && !row.node.output(statistic)->uses().empty()) row.refuse("its statistics are read");
-  }
   const std::size_t rank = row.rank();
   const NamedAttributes axis{{"axis", static_cast<int64_t>(row.axis(-1)) - static_cast<int64_t>(rank)}};
-  if (!row.is_batched(1) && !row.is_batched(2)) return row.give(row.like(row.first_in(Form::stacked), axis));
+  if (!row.is_batched(1) && !row.is_batched(2)) return row.give_all(row.first_in(Form::stacked), Form::stacked, axis);
   Name scale = row.is_batched(1) ? Name() : row.own(1);
   if (row.is_batched(1)) {
     (void)row.in(1, Form::stacked);
     scale = w.make("Expand", {row.number(1), w.shape(row.batch.tail(row.present(1), 0, Form::stacked))});
   }
-  Name out = row.like({row.stacked(), scale}, axis);
+  const Names made = w.make_all_like(row.node, {row.stacked(), scale}, axis);
+  Name out = made[0];
   if (row.is_batched(1)) out = w.make("Mul", {out, row.stacked_as(1, rank)});
   if (row.has_input(2)) out = w.make("Add", {out, row.stacked_as(2, rank)});
   row.give(out);
+  for (std::size_t i = 1; i < made.size(); ++i) {
+    if (row.node.output(i) == nullptr) continue;
+    row.is_batched(0) ? row.give(made[i], Form::stacked, i) : row.batch.set_same(*row.node.output(i), made[i]);
+  }
 }
 
 void dropout(BatchRow& row) {

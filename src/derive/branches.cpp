@@ -122,7 +122,10 @@ class Branch {
       if (outside != inputs_.end() && outside->second != nullptr) like.emplace_back(input, outside->second);
     }
     sizes_ = std::make_unique<Sizes>(graph(), like, outer_);
-    for (const Value* input : graph().inputs()) sizes_->offer(*input);
+    // What has the dims of another value, as a tangent, may not last.
+    for (const auto& [input, outside] : like) {
+      if (input->name() == outside->name()) sizes_->offer(*input);
+    }
   }
 
   /// The graph with these outputs in place of its own, under names that `body` gives.

@@ -1,5 +1,6 @@
 // Linearizes elementwise operators: by their derivatives as formulas, and where branches decide.
 #include <cmath>
+#include <numbers>
 
 #include "derive/row.h"
 #include "derive/writer.h"
@@ -31,7 +32,6 @@ constexpr auto kDerivatives = std::to_array<Derivatives>({
     {"Cosh", {"Sinh(x)"}},
     {"Div", {"/ b", "-(y / b)"}},
     {"Elu", {"Where(x > 0, 1, y + {alpha=1})"}},
-    {"Erf", {"1.1283791670955126 * Exp(-(x * x))"}},
     {"Exp", {"y"}},
     {"Floor", {"0"}},
     {"HardSigmoid", {"{alpha=0.2} * Real(y * (1 - y))"}},
@@ -97,6 +97,26 @@ void gelu(LinearizeRow& row) {
                              "Tanh(0.7978845608028654 * (x + 0.044715 * x * x * x)) * Tanh(0.7978845608028654 * (x + 0.044715 * x * x * "
                              "x))) * (0.7978845608028654 + 0.10703222440890037 * x * x)"
                            : "0.5 * (1 + Erf(x * 0.7071067811865476)) + x * (0.3989422804014327 * Exp(-(0.5 * x * x)))"));
+}
+
+/// 2 / √π · exp(−x²). Of a quotient, as a GELU that is written out has it, by the dividend: the quotient need not be stored.
+void erf(LinearizeRow& row) {
+  if (row.t().empty()) return;
+  Writer& w = row.w;
+  Name x = row.x(), t = row.t();
+  double scale = 1;
+  const Node* const maker = row.present(0).producer();
+  const bool divides = maker != nullptr && maker->is("Div");
+  if (const auto number = divides ? row.sizes.number(*maker->input(1)) : std::nullopt; number && *number != 0) {
+    const Value& dividend = *maker->input(0);
+    const Name tangent = row.tangent_of(dividend);
+    // Another tangent than the dividend's may have been added.
+    if (w.divide(tangent, maker->input(1)->name()) == t && row.sizes.have_same_dims(dividend, row.present(0))) {
+      x = dividend.name(), t = tangent, scale = 1 / *number;
+    }
+  }
+  const Name power = w.make("Exp", {w.make("Mul", {w.make("Mul", {x, x}), row.number(-scale * scale)})});
+  row.give(w.scale(t, w.make("Mul", {power, row.number(scale * 2 * std::numbers::inv_sqrtpi)})));
 }
 
 void pow(LinearizeRow& row) {
@@ -200,6 +220,7 @@ void sum(LinearizeRow& row) {
 
 constexpr auto kOthers = std::to_array<Linearize>({
     {"Clip", clip},
+    {"Erf", erf},
     {"Gelu", gelu},
     {"Max", extremum},
     {"Mean", sum},

@@ -69,29 +69,34 @@ Linearizer::Reached Linearizer::reached(const Node& node) const {
   return out;
 }
 
-/// Gives pools that lie behind the seeds the output that tells which elements they chose.
-void Linearizer::give_indices(const std::unordered_set<const Node*>& needed) {
+/// Gives nodes behind the seeds the outputs that their derivatives read: which elements a pool chose, the statistics of a normalization.
+void Linearizer::give_outputs(const std::unordered_set<const Node*>& needed) {
   std::unordered_set<const Value*> behind;
   for (const auto& [value, tangent] : seeds_) behind.insert(value);
-  std::vector<Node*> pools;
+  std::vector<std::pair<Node*, std::vector<std::string>>> lacking;
   for (Node& node : graph_.nodes()) {
     if (!any_read(node, [&](const Value& value) { return behind.contains(&value); })) continue;
     for (const Value* output : node.outputs()) behind.insert(output);
-    if (node.is("MaxPool") && node.output(1) == nullptr && node.output(0) != nullptr && needed.contains(&node)) pools.push_back(&node);
+    if (node.output(0) == nullptr || !needed.contains(&node)) continue;
+    if (node.is("MaxPool") && node.output(1) == nullptr) lacking.emplace_back(&node, std::vector<std::string>{".indices"});
+    // Statistics are f32 whatever the numbers are.
+    if (node.is("LayerNormalization") && node.outputs().size() == 1 && sizes_.type(*node.output(0)) == DataType::float32) {
+      lacking.emplace_back(&node, std::vector<std::string>{".mean", ".inverse"});
+    }
   }
-  for (Node* pool : pools) {
-    Value& out = *pool->output(0);
-    onnx::NodeProto message = pool->whole_message();
+  for (const auto& [node, endings] : lacking) {
+    Value& out = *node->output(0);
+    onnx::NodeProto message = node->whole_message();
     while (message.output_size() > 1) message.mutable_output()->RemoveLast();
-    message.add_output(graph_.model().unique_name(out.name() + ".indices"));
-    (void)graph_.detach(out, graph_.model().unique_name(out.name() + ".pooled"));
-    graph_.insert_before(graph_.position_of(*pool), message);
-    graph_.erase(*pool);
+    for (const std::string& ending : endings) message.add_output(graph_.model().unique_name(out.name() + ending));
+    (void)graph_.detach(out, graph_.model().unique_name(out.name() + ".before"));
+    graph_.insert_before(graph_.position_of(*node), message);
+    graph_.erase(*node);
   }
 }
 
 void Linearizer::run(const std::vector<const Value*>& wanted) {
-  give_indices(needed_nodes(wanted));
+  give_outputs(needed_nodes(wanted));
   const std::unordered_set<const Node*> needed = needed_nodes(wanted);
   for (const auto& [value, tangent] : seeds_) {
     if (value->producer() == nullptr) tangents_[value] = tangent;
@@ -135,7 +140,7 @@ void Linearizer::linearize(Node& node) {
   const Value* const first = first_output(node);
   w_.name_after((first == nullptr ? node.name() : first->name()) + ".tangent");
   const LinearizeRow::TangentOf tangent_of = [&](const Value& value) { return tangent(value); };
-  LinearizeRow row(node, sizes_, w_, tangent_of);
+  LinearizeRow row(node, sizes_, w_, tangent_of, joins_);
   const Linearize* const entry = node.domain().empty() ? find_linearize(node.op_type()) : nullptr;
   try {
     if (reached(node) == Reached::numbers) {

@@ -21,7 +21,8 @@ namespace relayout::derive {
 /// Writes the tangents of values behind the nodes that make them: linear nodes, of the given tangents.
 class Linearizer {
  public:
-  Linearizer(Graph& graph, Sizes& sizes) : graph_(graph), sizes_(sizes), w_(graph) {}
+  /// `joins`: two products become one where that is faster, which no Transposer then can read.
+  Linearizer(Graph& graph, Sizes& sizes, bool joins = false) : graph_(graph), sizes_(sizes), w_(graph), joins_(joins) {}
   /// The tangent of an input, an initializer or an inner value; that of an inner value is added to what its node passes on.
   void seed(const Value& value, Name tangent) { seeds_[&value] = std::move(tangent); }
   /// Writes the tangents that these values have. Error{unsupported} names all nodes that have no row.
@@ -37,12 +38,13 @@ class Linearizer {
   [[nodiscard]] Reached reached(const Node& node) const;
   void visit(Node& node);
   void linearize(Node& node);
-  void give_indices(const std::unordered_set<const Node*>& needed);
+  void give_outputs(const std::unordered_set<const Node*>& needed);
   [[nodiscard]] bool is_seeded(const Node& node) const;
 
   Graph& graph_;
   Sizes& sizes_;
   Writer w_;
+  bool joins_;
   std::unordered_map<const Value*, Name> seeds_, tangents_;
   std::unordered_set<const Value*> integers_;  ///< whole numbers that were computed from values with tangents
   std::vector<std::string> refusals_;

@@ -3,6 +3,7 @@
 
 #include "derive/row.h"
 #include "derive/writer.h"
+#include "relayout/graph.h"
 
 namespace relayout::derive {
 namespace {
@@ -50,33 +51,47 @@ void batch_normalization(LinearizeRow& row) {
   row.give(is_level_alone ? row.expand_to(out, row.y()) : out);
 }
 
-/// A tensor as groups that are normalized alone: its form, and the axes of one group.
+/// A tensor as groups that are normalized alone: its form, the axes of one group, and the statistics that a node gives ("": none).
 struct Groups {
   Name x, t;
   std::vector<int64_t> axes;
   double epsilon = 0;
   bool is_centered = true;
+  Name mean = {}, inverse = {};
 };
 
-/// The normalized numbers of each group, and their tangent (both without scale and shift).
-std::pair<Name, Name> normalized(const LinearizeRow& row, const Groups& of) {
+/// The normalized numbers u of each group and their tangent, both without scale and shift; of the tangent t, its mean and −mean(u · t).
+struct Normalized {
+  Name unit, tangent, mean = {}, along = {};
+};
+
+/// u' = (u · −mean(u · t) + t − mean(t)) / deviation, added in this order so that it is one chain of functions.
+Normalized normalized(const LinearizeRow& row, const Groups& of) {
   Writer& w = row.w;
   const auto mean = [&](const Name& value) { return w.reduce("ReduceMean", value, of.axes); };
-  const Name centered = of.is_centered ? w.make("Sub", {of.x, mean(of.x)}) : of.x;
-  const Name variance = mean(w.make("Mul", {centered, centered}));
-  const Name inverse = w.make("Div", {row.number(1), w.make("Sqrt", {w.make("Add", {variance, row.number(of.epsilon)})})});
-  const Name unit = w.make("Mul", {centered, inverse});
-  if (of.t.empty()) return {unit, ""};
-  const Name moved = of.is_centered ? w.make("Sub", {of.t, mean(of.t)}) : of.t;
-  const Name along = w.make("Mul", {unit, mean(w.make("Mul", {unit, of.t}))});
-  return {unit, w.make("Mul", {w.make("Sub", {moved, along}), inverse})};
+  Name centered = of.x, inverse = of.inverse;
+  if (of.is_centered) centered = w.make("Sub", {of.x, of.mean.empty() ? mean(of.x) : of.mean});
+  if (inverse.empty()) {
+    const Name variance = mean(w.make("Mul", {centered, centered}));
+    inverse = w.make("Div", {row.number(1), w.make("Sqrt", {w.make("Add", {variance, row.number(of.epsilon)})})});
+  }
+  Normalized out{w.make("Mul", {centered, inverse}), ""};
+  if (of.t.empty()) return out;
+  out.along = w.negative(mean(w.make("Mul", {out.unit, of.t})));
+  Name moved = w.make("Add", {w.make("Mul", {out.unit, out.along}), of.t});
+  if (of.is_centered) {
+    out.mean = mean(of.t);
+    moved = w.make("Add", {moved, w.negative(out.mean)});
+  }
+  out.tangent = w.make("Mul", {moved, inverse});
+  return out;
 }
 
-/// The tangent of unit × scale + shift, where these broadcast.
-Name scaled(const LinearizeRow& row, const std::pair<Name, Name>& unit, const Name& scale, const Name& t_scale, const Name& t_shift) {
+/// The tangent of u × scale + shift, where these broadcast.
+Name scaled(const LinearizeRow& row, const Normalized& of, const Name& scale, const Name& t_scale, const Name& t_shift) {
   Writer& w = row.w;
-  const Name by_unit = scale.empty() ? unit.second : times(w, unit.second, scale);
-  Name out = w.add(by_unit, times(w, unit.first, t_scale));
+  const Name by_unit = scale.empty() ? of.tangent : times(w, of.tangent, scale);
+  Name out = w.add(by_unit, times(w, of.unit, t_scale));
   const bool is_shift_alone = out.empty() && !t_shift.empty();
   out = w.add(out, t_shift);
   return is_shift_alone ? row.expand_to(out, row.y()) : out;
@@ -88,13 +103,21 @@ std::vector<int64_t> axes_from(std::size_t first, std::size_t rank) {
   return out;
 }
 
+/// With the statistics that the node gives, where they are of the type of its numbers.
 void layer_normalization(LinearizeRow& row) {
-  for (const std::size_t statistic : {1UL, 2UL}) {
-    if (row.node.output(statistic) != nullptr && !row.node.output(statistic)->uses().empty()) row.refuse("its statistics are read");
-  }
-  const double epsilon = row.attributes.real("epsilon", 1e-5F);
-  const auto unit = normalized(row, {row.x(), row.t(), axes_from(row.axis(-1), row.rank()), epsilon});
-  row.give(scaled(row, unit, row.x(1), row.t(1), row.t(2)));
+  Groups groups{row.x(), row.t(), axes_from(row.axis(-1), row.rank()), double{row.attributes.real("epsilon", 1e-5F)}};
+  const bool is_own_type = row.attributes.integer("stash_type", 1) == static_cast<int64_t>(row.type());
+  const auto gives = [&](std::size_t i) {
+    const Value* const given = row.node.output(i);
+    if (given != nullptr && !is_own_type && !given->uses().empty()) row.refuse("its statistics of another type are read");
+    return given != nullptr && is_own_type;
+  };
+  if (gives(1)) groups.mean = row.y(1);
+  if (gives(2)) groups.inverse = row.y(2);
+  const Normalized of = normalized(row, groups);
+  row.give(scaled(row, of, row.x(1), row.t(1), row.t(2)));
+  if (!groups.mean.empty()) row.give(of.mean, 1);
+  if (!groups.inverse.empty()) row.give(times(row.w, row.w.make("Mul", {groups.inverse, groups.inverse}), of.along), 2);
 }
 
 void rms_normalization(LinearizeRow& row) {
@@ -117,7 +140,7 @@ void group_normalization(LinearizeRow& row) {
   const auto split = [&](const Name& value) { return value.empty() ? value : w.reshape(value, form); };
   const auto unit = normalized(row, {split(row.x()), split(row.t()), {2}, double{row.attributes.real("epsilon", 1e-5F)}});
   const auto whole = [&](const Name& value) { return value.empty() ? value : w.make("Reshape", {value, row.shape(row.x())}); };
-  row.give(scaled(row, {whole(unit.first), whole(unit.second)}, per_channel(row, row.x(1)), per_channel(row, row.t(1)),
+  row.give(scaled(row, {whole(unit.unit), whole(unit.tangent)}, per_channel(row, row.x(1)), per_channel(row, row.t(1)),
                   per_channel(row, row.t(2))));
 }
 

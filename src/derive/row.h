@@ -68,8 +68,9 @@ class Row {
 class LinearizeRow : public Row {
  public:
   using TangentOf = std::function<Name(const Value&)>;
-  LinearizeRow(const Node& node, Sizes& sizes, Writer& writer, const TangentOf& tangent_of)
-      : Row(node, sizes, writer), tangent_of_(tangent_of), given_(node.outputs().size()) {}
+  LinearizeRow(const Node& node, Sizes& sizes, Writer& writer, const TangentOf& tangent_of, bool may_join)
+      : Row(node, sizes, writer), may_join(may_join), tangent_of_(tangent_of), given_(node.outputs().size()) {}
+  const bool may_join;  ///< whether two products may become one
   /// "": zero.
   [[nodiscard]] Name t(std::size_t input = 0) const { return node.input(input) == nullptr ? Name() : tangent_of_(*node.input(input)); }
   /// The tangent of an input with explicit zeros; that of an absent input is absent.

@@ -194,7 +194,7 @@ void Transform::erase_input(const Value& input) {
 }
 
 std::vector<const Value*> Transform::forward(const Values& wrt, std::string_view suffix, bool is_shown) {
-  linear_.emplace(graph_, *sizes_);
+  linear_.emplace(graph_, *sizes_, is_shown);
   Values out;
   for (const Value* value : wrt) {
     out.push_back(&add_input(*value, suffix, is_shown));

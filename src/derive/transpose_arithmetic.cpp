@@ -16,20 +16,28 @@ void add(TransposeRow& row) {
 
 void subtract(TransposeRow& row) {
   if (row.is_linear(0)) row.give_summed(row.ct(), 0);
-  if (row.is_linear(1)) row.give_summed(row.w.negative(row.ct()), 1);
+  if (!row.is_linear(1)) return;
+  row.give_summed(row.ct(), 1);
+  row.give(row.w.negative(row.given()[1]), 1);
 }
 
 void negate(TransposeRow& row) {
   row.give(row.w.negative(row.ct()));
 }
 
+/// A cotangent before it was repeated, if the other factor has all dims.
+Name factor_of(const TransposeRow& row, std::size_t other) {
+  const bool is_whole = row.sizes.have_same_dims(row.present(other), *row.node.output(0));
+  return is_whole ? row.w.before_expand(row.ct()) : row.ct();
+}
+
 void multiply(TransposeRow& row) {
   const std::size_t i = row.is_linear(0) ? 0 : 1;
-  row.give_summed(row.w.make("Mul", {row.ct(), row.x(1 - i)}), i);
+  row.give_summed(row.w.make("Mul", {factor_of(row, 1 - i), row.x(1 - i)}), i);
 }
 
 void divide(TransposeRow& row) {
-  row.give_summed(row.w.make("Div", {row.ct(), row.x(1)}), 0);
+  row.give_summed(row.w.make("Div", {factor_of(row, 1), row.x(1)}), 0);
 }
 
 void where(TransposeRow& row) {

@@ -60,7 +60,13 @@ Name Transposer::cotangent(const Value& value) const {
 
 void Transposer::accumulate(const Value& value, const Name& cotangent) {
   Name& sum = cotangents_[&value];
-  sum = w_.add(sum, cotangent);
+  // Both have the dims of the value: one of them need not be repeated to have them.
+  const Name smaller = w_.before_expand(cotangent);
+  if (sum.empty() || smaller != cotangent) {
+    sum = w_.add(sum, sum.empty() ? cotangent : smaller);
+  } else {
+    sum = w_.add(w_.before_expand(sum), cotangent);
+  }
 }
 
 void Transposer::run() {

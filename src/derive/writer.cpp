@@ -121,6 +121,12 @@ Name Writer::subtract(const Name& a, const Name& b) {
   return b.empty() ? a : a.empty() ? negative(b) : sum(a, b, "Sub");
 }
 
+Name Writer::before_expand(const Name& value) const {
+  const Value* const found = graph_.find(value);
+  const Node* const maker = found == nullptr ? nullptr : found->producer();
+  return maker != nullptr && maker->is("Expand") ? maker->input(0)->name() : value;
+}
+
 Name Writer::reduce(std::string_view op, const Name& value, const std::vector<int64_t>& axes, bool keep) {
   const int64_t keepdims = keep ? 1 : 0;
   if (op != "ReduceSum" && graph_.opset("") < 18) return make(op, {value}, {{"axes", axes}, {"keepdims", keepdims}});

@@ -64,6 +64,8 @@ class Writer {
   Name subtract(const Name& a, const Name& b);
   Name scale(const Name& tangent, const Name& factor) { return product(tangent, factor, "Mul"); }
   Name divide(const Name& tangent, const Name& divisor) { return product(tangent, divisor, "Div"); }
+  /// What a value was made of by repetition, which broadcasts to its dims; or the value itself.
+  [[nodiscard]] Name before_expand(const Name& value) const;
   Name negative(const Name& a) { return a.empty() ? a : make("Neg", {a}); }
   /// A reduction that keeps its dims as 1.
   Name reduce(std::string_view op, const Name& value, const std::vector<int64_t>& axes, bool keep = true);

@@ -224,7 +224,8 @@ std::optional<std::vector<int64_t>> sliced_axes(const Question& node) {
   return out;
 }
 
-/// Slice and Split, likewise axis by axis. When the operator's own Infer gives nothing, a Slice keeps the axes that it does not name.
+/// Slice, Split and the statistics of a LayerNormalization, likewise axis by axis. When the operator's own Infer gives nothing, a Slice
+/// keeps the axes that it does not name.
 PartialDims axis_by_axis(const Question& node, std::size_t output) {
   const PartialDims data = node.dims(0);
   if (!data) return std::nullopt;
@@ -489,7 +490,8 @@ PartialDims recurrent(const Question& node, std::size_t output) {
 PartialDims answer(const Question& node, std::size_t output) {
   if (auto dims = node.inferred(output, std::nullopt)) return dims;
   if (node.op.body != nullptr) return of_body(node, output);
-  if (node.is("Split") || node.is("Slice")) return axis_by_axis(node, output);
+  const bool is_statistic = node.is("LayerNormalization") && output > 0;
+  if (is_statistic || node.is("Split") || node.is("Slice")) return axis_by_axis(node, output);
   if (node.is("GRU") || node.is("RNN") || node.op.name.ends_with("LSTM")) return recurrent(node, output);
   if (output != 0) return node.is("DynamicQuantizeLinear") ? PartialDims(Dims()) : std::nullopt;  // a scale, a zero point
   if (node.op.traits.has(Trait::same_dims)) return node.dims(0);

@@ -382,6 +382,29 @@ TEST(Exactness, ProductsOfPermutedOperands) {
   }
 }
 
+/// Weights for each of a batch, or for several, as ensembles have them.
+TEST(Exactness, ProductsWithBatchesOfWeights) {
+  for (uint64_t seed = 0; seed < 600; ++seed) {
+    Draw draw(seed, "batches of weights");
+    const auto rank = static_cast<std::size_t>(draw.from(3, 5));
+    Dims a, b;
+    for (std::size_t i = 0; i + 2 < rank; ++i) {
+      a.push_back(draw.from(1, 4));
+      b.push_back(draw.yes() ? 1 : a.back());
+    }
+    const int64_t depth = draw.from(1, 33), columns = draw.from(1, 20);
+    a.insert(a.end(), {draw.from(1, 9), depth});
+    b.insert(b.end(), {depth, columns});
+    if (draw.yes(3)) b.erase(b.begin());
+    if (draw.yes(4)) a.erase(a.begin());
+    ModelBuilder builder(13);
+    builder.input("a", a).constant("b", b, draw.integers(element_count(b))).constant("c", {columns}, draw.integers(columns));
+    builder.node("MatMul", {"a", "b"}, {"m"}).node("Add", {"m", "c"}, {"y"}).output("y");
+    ASSERT_NO_FATAL_FAILURE(expect_equal_in_all_modes(builder, {{"a", tensor_of(a, draw.integers(element_count(a)))}}, seed))
+        << to_string(a) << to_string(b);
+  }
+}
+
 /// Heads as attention has them: [batch, rows, heads, depth] with gaps after any dim, transposed to [batch, heads, rows, depth].
 TEST(Exactness, ProductsOfHeads) {
   for (uint64_t seed = 0; seed < 800; ++seed) {

@@ -24,8 +24,11 @@ struct WindowCase {
   bool normalizes = false, adds = false;
   std::string activation = {};
   int64_t planes = 3;  ///< of the windows over volumes
+  int64_t groups = 1;
 
-  [[nodiscard]] Dims weights() const { return x.size() == 4 ? Dims{outputs, x[1], 3, 3} : Dims{outputs, x[1], planes, 3, 3}; }
+  [[nodiscard]] Dims weights() const {
+    return x.size() == 4 ? Dims{outputs, x[1] / groups, 3, 3} : Dims{outputs, x[1] / groups, planes, 3, 3};
+  }
   [[nodiscard]] Dims y() const {
     const Dims w = weights();
     Dims out{x[0], outputs};
@@ -51,7 +54,7 @@ std::unique_ptr<Model> model_of(const WindowCase& one, const std::vector<float>&
   ModelBuilder builder;
   const std::vector<float> bias = small_integers(one.outputs, RandomStream(3, "b"), 0);
   builder.input("x", one.x).constant("w", one.weights(), weights).constant("b", {one.outputs}, bias);
-  builder.node("Conv", {"x", "w", "b"}, {"conv"}).integers("pads", one.pads);
+  builder.node("Conv", {"x", "w", "b"}, {"conv"}).integers("pads", one.pads).integer("group", one.groups);
   std::string last = "conv";
   if (one.normalizes) add_normalization(builder, one.outputs);
   if (one.normalizes) last = "normal";
@@ -119,6 +122,9 @@ TEST(Winograd, WholeNumbersAreExact) {
       {{2, 80, 10, 13, 12}, 97, {0, 1, 1, 2, 1, 1}, false, true, "Clip"},
       {{2, 128, 4, 12, 12}, 96, {0, 1, 1, 0, 1, 1}, false, true, "", 1},
       {{1, 64, 12, 24, 24}, 64, {2, 1, 1, 0, 1, 1}, false, false, "", 5},  // several blocks of tiles
+      {{2, 192, 14, 15}, 288, {1, 1, 1, 1}, true, false, "Relu", 3, 2},
+      {{1, 288, 16, 16}, 288, {1, 0, 1, 2}, false, true, "Clip", 3, 3},
+      {{1, 160, 10, 13, 12}, 194, {0, 1, 1, 2, 1, 1}, true, true, "Relu", 3, 2},
   };
   for (const WindowCase& one : cases) {
     const std::vector<float> x = small_integers(element_count(one.x), RandomStream(1, "x"), 0);
@@ -138,6 +144,11 @@ TEST(Winograd, NumbersThatAreNotFiniteReachTheSameOutputs) {
   x = small_integers(element_count(volume.x), RandomStream(1, "x"), 0);
   x[12 * 12 * 8 * 3 + 12 * 12 + 20] = kInfinity;
   expect_exact(volume, x);
+  const WindowCase groups{{2, 256, 13, 13}, 258, {1, 1, 1, 1}, true, false, "", 3, 2};
+  x = small_integers(element_count(groups.x), RandomStream(1, "x"), 0);
+  x[13 * 13 * 3 + 5] = kNan;
+  x[13 * 13 * 400 + 13 * 12 + 12] = -kInfinity;
+  expect_exact(groups, x);
 }
 
 /// The transform adds up to four elements of a tile, which may exceed the largest number although the result does not.

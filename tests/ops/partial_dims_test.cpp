@@ -186,6 +186,18 @@ TEST(PartialDims, DimsKnownWithoutTheBatch) {
   }
 }
 
+TEST(PartialDims, StatisticsAreOneNumberForTheAxes) {
+  const auto model = Model::from_text(
+      "<ir_version: 10, opset_import: [\"\": 17]>\n"
+      "g (float[N, 5, 4] x, float[5, 4] s) => (float y) { y, mean, inverse = LayerNormalization <axis = -2> (x, s) }");
+  const Node& node = model->graph().nodes().front();
+  const Expected expected{"", {Dims{-1, 5, 4}, Dims{5, 4}}, {}, ""};
+  Given given(expected);
+  EXPECT_EQ(partial_dims(OpCall(node, node.opset()), 0, given), (Dims{-1, 5, 4}));
+  EXPECT_EQ(partial_dims(OpCall(node, node.opset()), 1, given), (Dims{-1, 1, 1}));
+  EXPECT_EQ(partial_dims(OpCall(node, node.opset()), 2, given), (Dims{-1, 1, 1}));
+}
+
 TEST(PartialDims, AttributesMayComeFromACaller) {
   const auto model = Model::from_text(
       "<ir_version: 10, opset_import: [\"\": 17, \"own\": 1]>\n"

@@ -349,6 +349,23 @@ void add_branches(std::vector<RowCase>& out) {
                      "(double[N, 3] q2) { q2 = Neg (s) }, else_branch = d2 () => (double[N, 3] r2) { t = MatMul (s, w) r2 = MatMul (t, w) "
                      "}> o = Identity (x) }, else_branch = d () => (double[N, 3] r, double[N, 3] f) { r = Identity (s) f = Identity (s) }> "
                      "h = ReduceLogSumExp (a) j = Mul (b, b) y = Add (j, h) }"});
+  // Branches with pools, which read the dims of what they capture.
+  const std::string pool = "{ m = MaxPool <kernel_shape = [2]> (s) r = Sin (m) }";
+  const std::string none = "{ f = Slice (s, zero, two, last) r = Neg (f) }";
+  const std::string nested = "{ n = Not (c) r = If (n) <then_branch = p2 () => (double[N, M, L] r) " + none +
+                             ", else_branch = d2 () => (double[N, M, L] r) " + pool + "> }";
+  const auto pools = [&](const std::string& name, const std::string& first, const std::string& second) {
+    const std::string start =
+        "g (int64[1] i, double[N, M, 3] x) => (double[N, M, 2] y) { z = Constant <value_int = 0> () zero = Constant <value_ints = [0]> () "
+        "two = Constant <value_ints = [2]> () last = Constant <value_ints = [2]> () e = Equal (i, z) c = Squeeze (e) s = Mul (x, x) a = If "
+        "(c) "
+        "<then_branch = p () => (double[N, M, L] r) ";
+    out.push_back({"If_" + name, start + first + ", else_branch = d () => (double[N, M, L] r) " + second + "> y = Softmax (a) }"});
+  };
+  pools("pool_then", pool, none);
+  pools("pool_else", none, pool);
+  pools("pools", pool, pool);
+  pools("pool_nested", nested, pool);
 }
 
 }  // namespace

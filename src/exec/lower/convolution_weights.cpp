@@ -201,8 +201,8 @@ constexpr std::size_t kImageRank = 4, kVolumeRank = 5;
 bool has_windows_of_nine(const Convolution& spec, const Dims& w) {
   const auto is_one = [](int64_t value) { return value == 1; };
   const bool has_rank = w.size() == kImageRank || w.size() == kVolumeRank;
-  return !spec.transposed && spec.groups == 1 && has_rank && w.back() == 3 && w[w.size() - 2] == 3 &&
-         std::ranges::all_of(spec.strides, is_one) && std::ranges::all_of(spec.dilations, is_one);
+  return !spec.transposed && has_rank && w.back() == 3 && w[w.size() - 2] == 3 && std::ranges::all_of(spec.strides, is_one) &&
+         std::ranges::all_of(spec.dilations, is_one);
 }
 
 /// Part of the elements under the windows along a dim that are not padding: in the direct form the library skips the padding.
@@ -239,7 +239,7 @@ std::optional<WinogradConvolution> winograd_of(const Convolution& spec, const Di
   if (!has_windows_of_nine(spec, w)) return std::nullopt;
   const std::size_t rank = x.size();
   WinogradConvolution out;
-  out.images = x[0], out.channels = x[1], out.outputs = y[1];
+  out.images = x[0], out.channels = w[1], out.outputs = w[0] / spec.groups;
   out.height = x[rank - 2], out.width = x[rank - 1];
   out.output_height = y[rank - 2], out.output_width = y[rank - 1];
   out.pad_top = spec.pads_begin[rank - 4], out.pad_left = spec.pads_begin[rank - 3];

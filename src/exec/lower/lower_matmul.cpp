@@ -37,6 +37,28 @@ std::optional<Place> column_bias(Lowering& lowering, ValueId value, int64_t colu
   return lowering.places.dense(value, Order::contiguous);
 }
 
+/// Makes rows of the dims of the batch next to the matrices in which the right operand repeats, where the left one lies so.
+void join_rows(MatrixProduct& product) {
+  TensorDesc &source = product.source.desc, &weights = product.weights.desc, &destination = product.destination.desc;
+  const std::size_t rows = weights.dims.size() - 2;
+  std::size_t first = rows;
+  while (first > 0 && weights.dims[first - 1] == 1) --first;
+  const auto joined = [&](const TensorDesc& desc) {
+    Dims dims = desc.dims;
+    for (std::size_t i = first; i < rows; ++i) dims[rows] *= dims[i];
+    dims.erase(dims.begin() + static_cast<std::ptrdiff_t>(first), dims.begin() + static_cast<std::ptrdiff_t>(rows));
+    return dims;
+  };
+  const Dims dims = joined(source), made = joined(destination);
+  const auto strides = reshape_strides(source, dims);
+  if (!strides) return;
+  source = {source.type, dims, *strides};
+  destination = ordered(destination.type, made, Order::contiguous);
+  for (Dims* of : {&weights.dims, &weights.strides}) {
+    of->erase(of->begin() + static_cast<std::ptrdiff_t>(first), of->begin() + static_cast<std::ptrdiff_t>(rows));
+  }
+}
+
 /// Removes the first stage where it adds one number to each column, and returns its operand.
 std::optional<Place> take_bias(Lowering& lowering, std::vector<Stage>& stages, int64_t columns) {
   if (stages.empty() || !stages.front().is_binary || stages.front().binary != BinaryFunction::add) return std::nullopt;
@@ -105,13 +127,16 @@ bool lower_matmul(Lowering& lowering, const Group& group) {
     if (product.constant == nullptr) product.weights = with_rank(lowering.places.of(node.inputs[1]), true, 2);
     product.bias = take_bias(lowering, *stages, columns);
   } else {
-    const Place left = lowering.places.of(node.inputs[0]), right = lowering.places.of(node.inputs[1]);
     const std::size_t rank = std::max(a.size(), b.size());
-    product.source = with_rank(left, false, rank);
-    product.weights = with_rank(right, true, rank);
+    product.source = with_rank(lowering.places.of(node.inputs[0]), false, rank);
+    product.constant = lowering.to_pack(node.inputs[1]);
+    product.weights.desc = ordered(DataType::float32, b, Order::contiguous);
+    if (product.constant == nullptr) product.weights = lowering.places.of(node.inputs[1]);
+    product.weights = with_rank(product.weights, true, rank);
     Dims dims = out;
     if (a.size() == 1) dims.insert(dims.end() - 1, 1);
     product.destination = view_of(destination, ordered(DataType::float32, dims, Order::contiguous), 0);
+    join_rows(product);
   }
   return emit_with_stages(lowering, group, std::move(product), destination, *stages);
 }
