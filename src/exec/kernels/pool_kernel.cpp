@@ -128,39 +128,50 @@ RELAYOUT_VECTORIZE void maximum_of_pixels(float* out, const float* const* taps, 
 }
 
 /// Where largest elements are: the taps as positions in a channel, the first position of each channel in the image, of the image in the
-/// tensor, and the step from one pixel to the next. `found` has room for one pixel.
+/// tensor, and the step from one pixel to the next.
 struct Placing {
   const int32_t* taps;
   const int64_t* channels;
   int64_t image;
   int32_t step;
-  int32_t* found;
 };
+
+/// The largest elements of one pixel, and their places. The last lanes overlap the ones before, as in combine_lanes().
+template <int kWidth>
+[[gnu::always_inline]] inline void largest_lanes(float* out, int64_t* places, const float* const* taps, int64_t count, const PixelRun& run,
+                                                 const Placing& of, int64_t pixel) {
+  const auto moved = static_cast<int32_t>(pixel) * of.step;
+  for (int64_t i = 0; i < run.width; i += kWidth) {
+    const int64_t at = i + kWidth <= run.width ? i : run.width - kWidth;
+    float best[kWidth];
+    int32_t found[kWidth];
+    std::memcpy(best, taps[0] + pixel * run.step + at, sizeof best);
+    RELAYOUT_KEEP_LOOP for (int lane = 0; lane < kWidth; ++lane) found[lane] = of.taps[0];
+    for (int64_t tap = 1; tap < count; ++tap) {
+      const float* const x = taps[tap] + pixel * run.step + at;
+      const int32_t place = of.taps[tap];
+      RELAYOUT_KEEP_LOOP for (int lane = 0; lane < kWidth; ++lane) {
+        const int32_t takes = -(static_cast<int32_t>(!(x[lane] <= best[lane])) & static_cast<int32_t>(best[lane] == best[lane]));
+        found[lane] = (found[lane] & ~takes) | (place & takes);
+        best[lane] = takes != 0 ? x[lane] : best[lane];
+      }
+    }
+    std::memcpy(out + at, best, sizeof best);
+    RELAYOUT_KEEP_LOOP for (int lane = 0; lane < kWidth; ++lane) places[at + lane] =
+        of.image + moved + of.channels[at + lane] + found[lane];
+  }
+}
 
 /// The largest elements, of equal ones the first, and their places; NaN counts as largest.
 RELAYOUT_VECTORIZE void largest_of_pixels(float* out, int64_t* places, const float* const* taps, int64_t count, const PixelRun& run,
                                           const Placing& of) {
-  int32_t* const found = of.found;
+  constexpr int kWidth = 8;
   for (int64_t pixel = 0; pixel < run.pixels; ++pixel, out += run.width, places += run.width) {
-    const auto moved = static_cast<int32_t>(pixel) * of.step;
-    const float* const first = taps[0] + pixel * run.step;
-    RELAYOUT_INDEPENDENT
-    for (int64_t i = 0; i < run.width; ++i) {
-      out[i] = first[i];
-      found[i] = of.taps[0] + moved;
+    if (run.width < kWidth) {
+      largest_lanes<1>(out, places, taps, count, run, of, pixel);
+    } else {
+      largest_lanes<kWidth>(out, places, taps, count, run, of, pixel);
     }
-    for (int64_t tap = 1; tap < count; ++tap) {
-      const float* const in = taps[tap] + pixel * run.step;
-      const int32_t place = of.taps[tap] + moved;
-      RELAYOUT_INDEPENDENT
-      for (int64_t i = 0; i < run.width; ++i) {
-        const auto is_larger = static_cast<int32_t>(!(in[i] <= out[i])) & static_cast<int32_t>(out[i] == out[i]);
-        found[i] = is_larger != 0 ? place : found[i];
-        out[i] = is_larger != 0 ? in[i] : out[i];
-      }
-    }
-    RELAYOUT_INDEPENDENT
-    for (int64_t i = 0; i < run.width; ++i) places[i] = of.image + of.channels[i] + found[i];
   }
 }
 
@@ -217,7 +228,7 @@ class PoolKernel : public FloatKernel {
       const int64_t rows = batch_ * output_[0] * output_[1];
       team_.divide(rows, 65536 / per_row + 1, [&](int64_t begin, int64_t end) {
         std::vector<const float*> taps(as_size(window_.taps()));
-        std::vector<int32_t> positions(taps.size() + as_size(window_.gives_places ? channels_ : 0));
+        std::vector<int32_t> positions(taps.size());
         for (int64_t row = begin; row < end; ++row) pool_pixels(row, taps, positions);
       });
     } else {
@@ -291,7 +302,7 @@ class PoolKernel : public FloatKernel {
       if (window_.gives_places) {
         place_taps(d, h, w, positions);
         const Placing placing{positions.data(), channel_begins_.data(), row / plane * channels_ * input_[0] * input_[1] * input_[2],
-                              static_cast<int32_t>(window_.strides[2]), positions.data() + window_.taps()};
+                              static_cast<int32_t>(window_.strides[2])};
         largest_of_pixels(target, places_ + (target - destination_), taps.data(), count, run, placing);
       } else if (!window_.average) {
         maximum_of_pixels(target, taps.data(), count, run);

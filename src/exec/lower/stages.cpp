@@ -1,5 +1,7 @@
 // Reads nodes as functions that can be fused, and tells which of them oneDNN applies itself.
 
+#include <unordered_map>
+
 #include "base/machine.h"
 #include "base/positions.h"
 #include "exec/constant_store.h"
@@ -450,13 +452,15 @@ std::optional<std::vector<Stage>> stages_of(const ValueFacts& facts, std::span<c
 
 std::optional<std::vector<Stage>> kept_stages_of(const Program& program, const ValueFacts& facts, std::span<const ProgramNode* const> nodes,
                                                  ValueId through) {
+  std::unordered_map<ValueId, int> reads;  // within the group
+  for (const ProgramNode* const node : nodes) {
+    for (const ValueId input : node->inputs) ++reads[input];
+  }
   std::vector<Stage> out;
   std::size_t begin = 0;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const ValueId made = nodes[i]->output(0);
-    int reads = 0;
-    for (const ProgramNode* const node : nodes) reads += static_cast<int>(std::ranges::count(node->inputs, made));
-    const bool is_last = i + 1 == nodes.size(), is_kept = !is_last && program.readers(made) > reads;
+    const bool is_last = i + 1 == nodes.size(), is_kept = !is_last && program.readers(made) > reads[made];
     if (!is_last && !is_kept) continue;
     const auto part = stages_of(facts, nodes.subspan(begin, i + 1 - begin), through);
     if (!part) return std::nullopt;
