@@ -256,8 +256,7 @@ constexpr auto kNewDefaults = std::to_array<Default>({
     {"TensorScatter", "mode", std::string_view("linear")},
 });
 
-template <std::size_t Size>
-constexpr bool is_sorted(const std::array<Default, Size>& table) {
+constexpr bool is_sorted(const auto& table) {
   return std::ranges::adjacent_find(table, std::ranges::greater_equal(), operator_and_attribute) == table.end();
 }
 static_assert(is_sorted(kDefaults) && is_sorted(kNewDefaults), "each table is sorted, each attribute once");
@@ -278,16 +277,16 @@ onnx::AttributeProto message_of(const Default& entry) {
   return out;
 }
 
-template <const auto& table>
+template <const auto& kTable>
 const onnx::AttributeProto* find_default(std::string_view op_type, std::string_view attribute) {
   static const std::vector<onnx::AttributeProto> messages = [] {
     std::vector<onnx::AttributeProto> out;
-    for (const Default& entry : table) out.push_back(message_of(entry));
+    for (const Default& entry : kTable) out.push_back(message_of(entry));
     return out;
   }();
-  const auto* const at = std::ranges::lower_bound(table, std::tuple(op_type, attribute), {}, operator_and_attribute);
-  const bool is_known = at != table.end() && at->op_type == op_type && at->attribute == attribute;
-  return is_known ? &messages[as_size(at - table.begin())] : nullptr;
+  const auto* const at = std::ranges::lower_bound(kTable, std::tuple(op_type, attribute), {}, operator_and_attribute);
+  const bool is_known = at != kTable.end() && at->op_type == op_type && at->attribute == attribute;
+  return is_known ? &messages[as_size(at - kTable.begin())] : nullptr;
 }
 
 }  // namespace

@@ -271,7 +271,8 @@ const Value* Side::stored(Ref ref, std::vector<const Node*>* path) const {
     const Node* const node = ref.value->producer();
     if (node == nullptr) return nullptr;
     if (path != nullptr) path->push_back(node);
-    if (node->is("Constant")) return ref.value;
+    // What a function's callers give is not known where the function is read by itself.
+    if (node->is("Constant")) return ref.call == nullptr && Attributes(*node).has_reference() ? nullptr : ref.value;
     if (!node->is("Identity") && !node->is("Transpose")) return nullptr;
     ref = operand(ref, 0);
   }
