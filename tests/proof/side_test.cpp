@@ -41,7 +41,6 @@ TEST(ProofOfFunctions, CalledAlike) {
 }
 
 TEST(ProofOfFunctions, F58FoldedInside) {
-  const std::string head = "<domain: \"own\", opset_import: [\"\" : 17]> f (p, w, s, b, m, v) => (r) { ";
   // The parameters are Constants of the function.
   const auto constants = [](onnx::ModelProto& message, const std::string& name, const Array& array) {
     onnx::NodeProto& node = *message.mutable_functions(0)->add_node();
