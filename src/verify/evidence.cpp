@@ -140,6 +140,11 @@ const std::vector<LayerResult>& Evidence::layers_by_depth(std::size_t sample) {
   return layers_by_depth_.emplace(sample, compare_nodes(*pair_, *reference_, sample, paired(), Feeding::by_depth)).first->second;
 }
 
+std::vector<LayerResult> Evidence::layers_over(std::size_t sample, bool by_depth) {
+  const bool is_known = by_depth || layers_by_depth_.contains(sample);
+  return is_known ? layers_by_depth(sample) : compare_nodes(*pair_, *reference_, sample, paired(), Feeding::exact);
+}
+
 bool Evidence::agrees_by_node(const std::vector<LayerResult>& layers) const {
   return std::ranges::none_of(layers, layer_differs) && has_all(layers, output_names(*pair_));
 }
@@ -154,7 +159,7 @@ std::optional<std::map<std::size_t, std::string>> Evidence::choices_of(const std
   std::set<std::string> vague;  // in all samples so far
   for (std::size_t k = 0; k < samples.size() && (k < differing.size() || !vague.empty()); ++k) {
     const bool has_choice = k < differing.size();
-    const auto layers = has_choice ? layers_by_depth(samples[k]) : compare_nodes(*pair_, *reference_, samples[k], paired(), Feeding::exact);
+    const auto layers = layers_over(samples[k], has_choice);
     if (!agrees_by_node(layers)) return std::nullopt;
     if (has_choice) choices.emplace(samples[k], choice_among(layers, pair_->b.model->graph()));
     const std::set<std::string> here = find_vague(layers);
@@ -296,9 +301,8 @@ void Evidence::compare_samples(ComparedNodes& nodes) {
   for (std::size_t s = 0; s < samples; ++s) {
     if (s > 0 && !pair_->steps->affords("nodes over the second sample", thresholds::kRunsByNode)) break;
     const bool is_listed = options.layers && s == 0;
-    std::vector<LayerResult> layers = is_judged && !all
-                                          ? compare_open_nodes(*pair_, *reference_, s, paired(), Feeding::exact)
-                                          : compare_nodes(*pair_, *reference_, s, paired(), is_listed ? Feeding::by_depth : Feeding::exact);
+    std::vector<LayerResult> layers =
+        is_judged && !all ? compare_open_nodes(*pair_, *reference_, s, paired(), Feeding::exact) : layers_over(s, is_listed);
     nodes.vouch = nodes.vouch && covers(layers, output_names(*pair_)) && std::ranges::none_of(layers, layer_differs);
     if (std::string flips = flips_of(reference_->samples()[s].number, layers); !flips.empty()) nodes.remarks.push_back(std::move(flips));
     if (is_judged) check_unexplained(nodes.checks, layers, *proof());
@@ -478,7 +482,7 @@ void Evidence::report_wrong_nodes(VerifyResult& result) {
   const auto sample = candidate_->first_different();
   if (!sample) return;
   const bool lists_all = pair_->options->layers;
-  auto layers = compare_nodes(*pair_, *reference_, *sample, paired(), lists_all ? Feeding::by_depth : Feeding::exact);
+  auto layers = layers_over(*sample, lists_all);
   // If an unexplained change accounts for the difference, nodes that differ without it compute other values under an old name.
   const auto is_touched = [](const LayerResult& layer) { return layer_differs(layer) && is_open(layer); };
   if (std::ranges::any_of(layers, is_touched)) {

@@ -153,6 +153,8 @@ class Evidence {
   [[nodiscard]] const std::vector<LayerResult>* try_pieces(Feeding feeding);
   /// The nodes over a sample, each fed the values of A, with the errors by depth.
   [[nodiscard]] const std::vector<LayerResult>& layers_by_depth(std::size_t sample);
+  /// The same, without the errors by depth unless they are known or wanted.
+  [[nodiscard]] std::vector<LayerResult> layers_over(std::size_t sample, bool by_depth);
   /// Whether each node alone is right, among them those of the outputs.
   [[nodiscard]] bool agrees_by_node(const std::vector<LayerResult>& layers) const;
   /// The choice that falls the other way in each of the samples, if each node alone is right; nullopt: one is not.
