@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "base/positions.h"
 #include "base/text.h"
 #include "layout/graph_shapes.h"
 #include "model/node.h"
