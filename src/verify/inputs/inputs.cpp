@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "ops/bounds.h"
 #include "ops/loops/dtypes.h"
+#include "ops/operand_roles.h"
 #include "ops/operands.h"
 #include "relayout/datum.h"
 #include "relayout/error.h"
