@@ -5,6 +5,7 @@
 #include <functional>
 #include <limits>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "ops/constants.h"
@@ -65,5 +66,16 @@ struct EdgeDownstream {
 /// at, since guards stand close to what they guard; at most one of them multiplies matrices. Functions are not followed: they may have an
 /// edge, and so may the callers of the function that the value is in.
 [[nodiscard]] EdgeDownstream edge_downstream(const Value& value, Constants& constants);
+
+/// The function of one number that an operator applies to each element, and its inverse: one of the numbers of which it gives a result.
+struct Invertible {
+  std::string_view op;
+  double (*result)(double);
+  double (*operand)(double);
+  bool is_even = false;  ///< the negative number gives the same result
+};
+
+/// nullptr: not known, or the operator is no such function.
+[[nodiscard]] const Invertible* inverse_of(const Node& node);
 
 }  // namespace relayout

@@ -40,7 +40,7 @@ inline constexpr double kAloneLeastBounds = 50;
 
 /// Relative to the range: no rounding of f32 or f64 that is worth running B again for.
 inline constexpr double kLargestOwnRounding = 0.1;
-/// Floors after one draw of the own rounding of both models: more draws do not widen the floor that far.
+/// An error of more floors than this, after a draw of the own rounding of both models: more draws do not widen the floor that far.
 inline constexpr double kHopelessRatio = 1000;
 
 /// Values of one name in both files with a lower Pearson correlation are not the same thing.

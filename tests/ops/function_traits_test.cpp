@@ -7,7 +7,7 @@
 #include <numeric>
 #include <set>
 
-#include "ops/inverses.h"
+#include "ops/bounds.h"
 #include "ops/op.h"
 #include "relayout/error.h"
 #include "relayout/graph.h"
