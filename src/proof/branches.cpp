@@ -32,6 +32,11 @@ std::vector<Ref> branches_of(Side& side, Ref output) {
 
 }  // namespace
 
+Ref of_taken_branch(Side& side, Ref output) {
+  const std::vector<Ref> found = branches_of(side, output);
+  return found.size() == 1 ? found.front() : Ref();
+}
+
 Found examine_branches(Sides& sides, const Claim& claim) {
   const std::vector<Ref> of_a = branches_of(sides.a, claim.a), of_b = branches_of(sides.b, claim.b);
   if (of_a.empty() == of_b.empty()) return std::nullopt;

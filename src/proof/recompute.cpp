@@ -7,7 +7,6 @@
 #include "model/tensor_data.h"
 #include "proof/chain.h"
 #include "proof/linear.h"
-#include "proof/single_fold.h"
 #include "proof/tensors.h"
 #include "relayout/types.h"
 

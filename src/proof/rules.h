@@ -78,6 +78,8 @@ using Found = std::optional<Look>;
 // rows.cpp
 /// Transposes, Casts or reshapes in a row of one model, and fewer or none in the other, that do the same.
 [[nodiscard]] Found examine_rows(Sides& sides, const Claim& claim);
+
+// quantizers.cpp
 /// Integers that one model alone dequantizes and quantizes again by the same numbers.
 [[nodiscard]] Found examine_requantized(Sides& sides, const Claim& claim);
 /// A QuantizeLinear and a DequantizeLinear of the second model without a counterpart in the first: the claim continues upstream of them.
@@ -104,18 +106,20 @@ using Found = std::optional<Look>;
 [[nodiscard]] Found step_down(Sides& sides, const Claim& claim);
 /// A reduction that removes its axes is one that keeps them, with a Squeeze downstream of it.
 [[nodiscard]] Found examine_reduction(Sides& sides, const Claim& claim);
-/// A value that an If of one model alone makes is the other model's in each graph that it may enter.
-[[nodiscard]] Found examine_branches(Sides& sides, const Claim& claim);
-/// A Loop of one model alone that runs once or never, where constants say so.
-[[nodiscard]] Found examine_loop(Sides& sides, const Claim& claim);
-/// Where (Not (c), p, q) is Where (c, q, p).
-[[nodiscard]] Found examine_turned(Sides& sides, const Claim& claim);
 /// ArgMax (Softmax (x)) is ArgMax (LogSoftmax (x)).
 [[nodiscard]] Found examine_likeliest(Sides& sides, const Claim& claim);
 /// Compares two nodes of the same operator: attributes, operands, nested graphs.
 [[nodiscard]] Look examine_nodes(Sides& sides, const Claim& claim);
 /// Handles different operators that nothing accounts for. The point where the models meet again decides which nodes are added or removed.
 [[nodiscard]] Look resynchronize(Sides& sides, const Claim& claim);
+
+// branches.cpp
+/// A value that an If of one model alone makes is the other model's in each graph that it may enter.
+[[nodiscard]] Found examine_branches(Sides& sides, const Claim& claim);
+/// A Loop of one model alone that runs once or never, where constants say so.
+[[nodiscard]] Found examine_loop(Sides& sides, const Claim& claim);
+/// Where (Not (c), p, q) is Where (c, q, p).
+[[nodiscard]] Found examine_turned(Sides& sides, const Claim& claim);
 
 // Claims of other kinds.
 
@@ -126,6 +130,8 @@ using Found = std::optional<Look>;
 
 // Parts of rules, which add to a look.
 
+/// branches.cpp: the value of the graph that an If always takes; empty for other nodes, and where either graph may be taken.
+[[nodiscard]] Ref of_taken_branch(Side& side, Ref output);
 /// nodes.cpp: compares two nodes of the same operator except for their operands and nested graphs.
 void compare_heads(Sides& sides, const Claim& claim, std::string_view ignored, Look& look);
 void examine_operands(Sides& sides, const Claim& claim, std::size_t first, Look& look);

@@ -1,13 +1,12 @@
 // Compares the weights of a fold with products in double, in vectorized loops that leave unclear ones to a slower comparison.
 
-#include "proof/single_fold.h"
-
 #include <algorithm>
 #include <bit>
 #include <cmath>
 #include <iterator>
 
 #include "base/vectorize.h"
+#include "proof/recompute.h"
 
 namespace relayout::proof {
 namespace {
