@@ -8,6 +8,7 @@
 #include "ops/formulas.h"
 #include "ops/loops/dtypes.h"
 #include "ops/op.h"
+#include "ops/partial_dims.h"
 #include "relayout/graph.h"
 #include "relayout/types.h"
 
@@ -271,6 +272,27 @@ Bounds bounds_of_result(const Node& node, const ElementTypes& types, const Bound
   const Bounds of_type = node.output(0) == nullptr ? Bounds{} : bounds_of_type(types.of(*node.output(0)));
   const Bounds found = node.domain().empty() ? meet(ResultReader(node, types, bounds_of).read(), of_type) : of_type;
   return found.lowest <= found.highest ? found : of_type;  // all beyond the ends of the type: conversion moves them back into it
+}
+
+std::optional<Bounds> bounds_of_count(const Value& value, Constants& constants) {
+  const Node* const node = value.producer();
+  if (node == nullptr || !node->domain().empty()) return std::nullopt;
+  const bool is_first = value.output_index() == 0;
+  if (is_first && node->is("Range")) return Bounds{-kMostSize, kMostSize};
+  if (is_first ? !has_trait(*node, Trait::makes_int64) : !node->is("TopK")) return std::nullopt;
+  const bool is_within_dim = !is_first || has_trait(*node, Trait::searches) || node->is("NonZero") || node->is("Shape");
+  const PartialDims dims = node->input(0) != nullptr ? constants.dims(*node->input(0)) : std::nullopt;
+  const int64_t elements = dims ? product_of(*dims) : -1;
+  if (elements < 0 || dims->empty()) return Bounds{-kMostSize, kMostSize};
+  if (node->is("Size")) return Bounds{0, static_cast<double>(elements)};
+  if (is_within_dim) return Bounds{0, static_cast<double>(std::ranges::max(*dims))};
+  return Bounds{-kMostSize, kMostSize};
+}
+
+bool keeps_magnitude(const Node& node) {
+  const Traits traits = traits_of(node);
+  return traits.has(Trait::homogeneous) || traits.has(Trait::contracts) || traits.has(Trait::affine) || traits.has(Trait::averages) ||
+         traits.has(Trait::pools) || node.is("PRelu") || node.is("Resize") || node.is("Upsample") || traits.reduces() != Reduces::none;
 }
 
 // Functions of one number with their inverses, in double.

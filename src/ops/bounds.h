@@ -36,6 +36,12 @@ inline constexpr double kMostSize = 0x1p30;
 /// never below 0. The bounds of its type where no others are known, and for operators of other domains.
 [[nodiscard]] Bounds bounds_of_result(const Node& node, const ElementTypes& types, const BoundsOf& bounds_of);
 
+/// The range of a value that counts: dims, sizes, positions of elements, the numbers of a Range; nullopt for other values.
+[[nodiscard]] std::optional<Bounds> bounds_of_count(const Value& value, Constants& constants);
+
+/// Whether results are about as large as the operand that varies, where no bounds tell more: a pool, an interpolation, a reduction.
+[[nodiscard]] bool keeps_magnitude(const Node& node);
+
 /// Whether an operator's results have finite bounds, whatever its operands are.
 [[nodiscard]] bool is_bounded(const Node& node);
 

@@ -131,6 +131,14 @@ DataType inner_type(const Node& node) {
   return DataType::undefined;
 }
 
+bool computes_in_float32(const Node& node) {
+  const bool has_type =
+      node.is("LayerNormalization") || node.is("RMSNormalization") || (node.is("GroupNormalization") && node.opset() >= 21);
+  if (!has_type || !node.domain().empty()) return false;
+  const Attributes attributes(node);
+  return !attributes.has_reference() && attributes.integer("stash_type", 1) == 1;
+}
+
 // Defaults of operators that the linked ONNX may not know: of ONNX Runtime's, from its schemas and their text, and of newer operator sets.
 namespace {
 

@@ -45,6 +45,8 @@ struct ConditionalAttribute {
 /// The type in which an attribute lets a node compute inside, if it is coarser than f32: f16, bf16, or int8 for numbers that are quantized
 /// by block; undefined: none.
 [[nodiscard]] DataType inner_type(const Node& node);
+/// Whether a node of 16-bit operands computes in f32 inside: a normalization with attribute stash_type, unless that names another type.
+[[nodiscard]] bool computes_in_float32(const Node& node);
 
 }  // namespace relayout
 

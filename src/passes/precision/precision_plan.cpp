@@ -14,6 +14,7 @@
 #include "ops/element_types.h"
 #include "ops/loops/dtypes.h"
 #include "ops/op.h"
+#include "ops/op_attributes.h"
 #include "ops/op_history.h"
 #include "ops/partial_dims.h"
 #include "passes/edits.h"
@@ -307,13 +308,6 @@ Bounds within(double magnitude) {
   return {-magnitude, magnitude};
 }
 
-/// Whether results of an operator of one operand that varies are about as large as that where nothing tells more.
-bool keeps_magnitude(const Node& node) {
-  const Traits traits = traits_of(node);
-  return traits.has(Trait::homogeneous) || traits.has(Trait::contracts) || traits.has(Trait::affine) || traits.has(Trait::averages) ||
-         traits.has(Trait::pools) || node.is("PRelu") || node.is("Resize") || node.is("Upsample") || traits.reduces() != Reduces::none;
-}
-
 }  // namespace
 
 IntegerRanges::Range IntegerRanges::of(const Value& value) {
@@ -346,15 +340,16 @@ void IntegerRanges::note(const Node& node) {
   const Value* const result = node.output(0);
   if (result == nullptr) return;
   if (!constants_.is_constant(*result)) known_.insert_or_assign(result, of_result(node));
-  if (node.is("TopK") && node.output(1) != nullptr) known_.insert_or_assign(node.output(1), Range{of_positions(node)});
+  const Value* const positions = node.output(1);
+  if (positions == nullptr || constants_.is_constant(*positions)) return;
+  if (const auto bounds = bounds_of_count(*positions, constants_)) known_.insert_or_assign(positions, Range{*bounds});
 }
 
 IntegerRanges::Range IntegerRanges::of_result(const Node& node) {
   const DataType type = types_.of(*node.output(0));
-  if (node.domain().empty() && has_trait(node, Trait::makes_int64)) return {of_positions(node)};
+  if (const auto bounds = bounds_of_count(*node.output(0), constants_)) return {*bounds, !kCounting.has(type)};
   if (kCounting.has(type)) return {bounds_of_result(node, types_, [this](const Value& value) { return of(value).bounds; })};
   if (!node.domain().empty()) return {};
-  if (node.is("Range")) return {within(kMostSize), true};
   if (has_trait(node, Trait::casts) && node.input(0) != nullptr) {
     const Range operand = of(*node.input(0));
     return {operand.bounds, operand.was_integer || kCounting.has(types_.of(*node.input(0)))};
@@ -362,16 +357,6 @@ IntegerRanges::Range IntegerRanges::of_result(const Node& node) {
   const bool any = std::ranges::any_of(node.inputs(), [this](const Value* value) { return value != nullptr && of(*value).was_integer; });
   if (any) return combined(node);
   return {bounds_of_result(node, types_, [this](const Value& value) { return of(value).bounds; })};
-}
-
-/// Positions are within the dims of what they are in.
-Bounds IntegerRanges::of_positions(const Node& node) {
-  const bool is_position = has_trait(node, Trait::searches) || node.is("NonZero");
-  const PartialDims dims = node.input(0) != nullptr ? constants_.dims(*node.input(0)) : std::nullopt;
-  if (!dims || product_of(*dims) < 0 || dims->empty()) return within(kMostSize);
-  if (node.is("Size")) return {0, static_cast<double>(product_of(*dims))};
-  if (is_position || node.is("Shape")) return {0, static_cast<double>(std::ranges::max(*dims))};
-  return within(kMostSize);
 }
 
 /// The result of a node that reads numbers that were integers.
@@ -458,12 +443,7 @@ std::string_view fragile_reason(const Node& node, std::size_t input) {
   if (!node.domain().empty()) return {};
   const Op* const op = find_op(node.op_type());
   const Weakness weakness = op != nullptr ? op->traits.weakness(input) : Weakness::none;
-  // Normalizations from opset 17 on compute in 32 bits inside, unless stash_type says otherwise.
-  const bool is_stashed =
-      node.is("LayerNormalization") || node.is("RMSNormalization") || (node.is("GroupNormalization") && node.opset() >= 21);
-  if (weakness == Weakness::none || !is_stashed) return words_of(weakness);
-  const Attributes attributes(node);
-  return !attributes.has_reference() && attributes.integer("stash_type", 1) == 1 ? std::string_view() : words_of(weakness);
+  return computes_in_float32(node) ? std::string_view() : words_of(weakness);
 }
 
 /// ONNX Runtime 1.31 registers scatters for f16 on the CPU, but runs them only without the attribute `reduction`: all others of ONNX's

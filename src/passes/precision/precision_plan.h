@@ -42,7 +42,6 @@ class IntegerRanges {
   };
   [[nodiscard]] Range of(const Value& value);
   [[nodiscard]] Range of_result(const Node& node);
-  [[nodiscard]] Bounds of_positions(const Node& node);
   [[nodiscard]] Range combined(const Node& node);
   [[nodiscard]] Range of_sum(const Node& node, const Range& operand);
 

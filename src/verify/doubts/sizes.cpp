@@ -215,7 +215,9 @@ struct UnsampledDecision {
 bool is_read_by_slices(const Value& limit) {
   return !limit.is_output() && std::ranges::all_of(limit.uses(), [](const Use& use) {
     if (use.node->is("Slice")) return use.index > 0;
-    const bool passes_on = has_trait(*use.node, Trait::keeps_order) || use.node->is("Concat") || has_trait(*use.node, Trait::casts);
+    const Traits traits = traits_of(*use.node);
+    const bool chooses = traits.has(Trait::elementwise) && !traits.has(Trait::casts);
+    const bool passes_on = !chooses && (traits.moves_input(as_size(use.index)) || traits.has(Trait::casts));
     return passes_on && use.node->output(0) != nullptr && is_read_by_slices(*use.node->output(0));
   });
 }
@@ -431,13 +433,18 @@ class Decisions {
 
 /// Whether a node has to do with sizes, or one that reads an integer constant, perhaps joined with others.
 bool is_about_sizes(const Graph& graph, const std::string& name) {
-  const auto has_sizes = [](const Node& node) { return traits_of(node).reads_sizes() || node.is("Flatten"); };
+  const auto has_sizes = [](const Node& node) {
+    const Traits traits = traits_of(node);
+    return traits.reads_sizes() || (traits.has(Trait::keeps_order) && !traits.has(Trait::same_dims));
+  };
   const Node* const node = find_node(graph, name);
-  if (node != nullptr && !node->is("Constant")) return has_sizes(*node);
+  if (node != nullptr && !node->inputs().empty()) return has_sizes(*node);
   const Value* const value = graph.find(name);
   if (value == nullptr || !kIntegerTypes.has(Constants().type_of(*value))) return false;
-  return std::ranges::any_of(value->uses(),
-                             [&](const Use& use) { return has_sizes(*use.node) || use.node->is("Concat") || use.node->is("Cast"); });
+  return std::ranges::any_of(value->uses(), [&](const Use& use) {
+    const Traits traits = traits_of(*use.node);
+    return has_sizes(*use.node) || traits.moves_input(as_size(use.index)) || traits.has(Trait::casts);
+  });
 }
 
 /// Compares what sizes do to two models where all samples have the same size of a dim.
