@@ -57,7 +57,7 @@ class Decision {
   }
 
  private:
-  /// Copies what findings say beside the outcome.
+  /// Copies what findings say beside the outcome; of several defects, the first.
   void list() {
     for (const VerifyFinding& finding : findings_) {
       if (finding.severity == Severity::remark || finding.severity == Severity::acquittal) result_.remarks.push_back(finding.text);
@@ -111,7 +111,7 @@ class Decision {
     output.loss = loss_of(output);
   }
 
-  /// No bound of a loss covers values that contradict their declaration.
+  /// No bound of a loss covers what a finding names as a difference of the output: values that contradict their declaration.
   void accept_loss(std::size_t place) {
     OutputComparison& output = result_.outputs[place];
     if (!output.loss || output.outcome == Outcome::inconclusive || find(Severity::difference, place) != nullptr) return;
@@ -153,6 +153,7 @@ class Decision {
     const VerifyFinding* const coarser = find(kCoarserType);
     const VerifyFinding* const difference = first_difference();
     const ProofResult* const proof = result_.told_proof();
+    // A loss is judged by outputs: where one is accepted, differences of nodes do not count.
     const std::string missed = is_accepting ? missed_by_loss(options_.accept, result_) : "";
     const bool is_beyond = any(Outcome::different) || !missed.empty() || (difference != nullptr && !is_accepting);
     if (is_beyond || coarser != nullptr || !fits()) {
@@ -172,13 +173,14 @@ class Decision {
     }
   }
 
-  /// The first doubt about the whole that is not allowed, or else the first.
+  /// The first doubt about the whole that is not allowed; or else the first, unless outputs have open doubts, which are told with them.
   [[nodiscard]] const VerifyFinding* first_doubt() const {
     const auto is_open = [&](const VerifyFinding& finding) {
       return finding.severity == Severity::doubt && !finding.output && !options_.allow.contains(finding.name);
     };
     const auto found = std::ranges::find_if(findings_, is_open);
-    return found == findings_.end() ? find(Severity::doubt, std::nullopt) : &*found;
+    if (found != findings_.end()) return &*found;
+    return std::ranges::all_of(result_.doubts, &Doubt::allowed) ? find(Severity::doubt, std::nullopt) : nullptr;
   }
 
   /// The first difference of the whole that is not about the types that b computes in.

@@ -33,7 +33,8 @@ inline constexpr const char* kChoice = ", though no node alone differs: a choice
 /// Follows the size of a difference that the rounding of either model's values accounts for.
 inline constexpr const char* kOwnRounding = ", no farther than the rounding of their own sums may move it";
 
-/// The nodes that the proof leaves open, fed A's values over the first samples.
+/// The nodes that the proof leaves open, fed A's values of the first `thresholds::kLayerSamples` samples; none where nothing was to be
+/// proved.
 struct ComparedNodes {
   std::vector<UnexplainedCheck> checks;  ///< in the order of the proof's entries
   std::vector<LayerResult> layers;       ///< guilty ones, or with VerifyOptions::layers all of the first sample
@@ -60,8 +61,8 @@ class NamedNodes {
 };
 
 /// The facts about two models that rules ask for. What needs runs or a walk over a model is computed once, when a rule first asks for it.
-/// Where the budget allows no further runs, the answer is that of a pair without findings (no layers, not alike), and the pair is doubted
-/// as out-of-budget.
+/// Where the budget allows no further runs, the answer is that of a pair without findings (no layers), and the pair is doubted as
+/// out-of-budget.
 class Evidence {
  public:
   /// `measured`: interface, proof and the outputs' figures.
@@ -76,8 +77,10 @@ class Evidence {
   [[nodiscard]] const std::vector<OutputComparison>& outputs() const noexcept { return measured_->outputs; }
   /// Null for identical files (--run-identical). Rules of Scope::nodes, rounding and limits are asked only with one.
   [[nodiscard]] const ProofResult* proof() const noexcept { return measured_->proof ? &*measured_->proof : nullptr; }
-  /// What the proof leaves open, for rules that have one: nothing for a proved pair.
+  /// What the proof leaves open: nothing for a proved pair. Not to be asked where proof() is null.
   [[nodiscard]] const std::vector<Unexplained>& unexplained() const { return measured_->proof->unexplained; }
+
+  // What is known of outputs before any rule is asked: of runs over the samples, and of B in double precision.
 
   /// Differences of outputs that the rounding of the models' own values explains, or a choice among nearly equal numbers; empty unless
   /// these explain all.

@@ -28,6 +28,7 @@ VerifyFindings find_left_out(const Steps& steps) {
 }
 
 /// Runs both models, and looks for what the runs do not show, if outputs agree: else they are the reason, and rules have nothing to add.
+/// What is asked of outputs first may cost runs, too; what comes behind the budget's doubt makes none but for the report.
 /// The figures stand in `measured`.
 VerifyFindings run_and_look(Pair& pair, std::span<const Rule> rules, VerifyResult& measured) {
   Measurement runs(pair, measured);
@@ -81,7 +82,7 @@ VerifyResult compare_models(Side a, Side b, const VerifyOptions& options, OpenSe
 
 VerifyResult verify(const std::filesystem::path& a, const std::filesystem::path& b, const VerifyOptions& options) {
   if (options.proof_only) return verify_by_proof(a, b, options);
-  // Without payloads: one Session at a time reads weights.
+  // Payloads stay in the files: one Session at a time reads the weights.
   Side side_a = load_side(a, options.load, options.images_last);
   Side side_b = load_side(b, options.load, options.images_last);
   passes::compute_from_bytes(side_a.model->graph(), options.bytes);

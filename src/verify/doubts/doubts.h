@@ -11,7 +11,8 @@
 
 namespace relayout {
 
-/// What a rule needs (evidence.h says which fact costs what). Rules of a later kind are not asked once a difference or a defect is found.
+/// What a rule needs (evidence.h says which fact costs what). Rules of a later kind are not asked once rules have found a difference or a
+/// defect.
 enum class Cost : uint8_t {
   files,     ///< the two files, and the figures of the samples that ran anyway
   samples,   ///< runs over the samples: nodes fed A's values, the graphs that are entered
@@ -19,12 +20,12 @@ enum class Cost : uint8_t {
   own_runs,  ///< whole models run in another way: in another mode, or with other inputs or graphs
 };
 
-/// The pairs that a rule is for. All but `outputs` and `every` read what was tried to prove (ProofResult), and are not asked under
-/// VerifyOptions::outputs_only.
+/// The pairs that a rule is for. All but `outputs` and `every` need what was tried to prove (ProofResult), and are not asked under
+/// VerifyOptions::outputs_only. A pair is rounded if B computes in a coarser type than A.
 enum class Scope : uint8_t {
   outputs,   ///< those that are not proved: it judges outputs
-  nodes,     ///< those that are not proved: it judges what the proof leaves open, rounding to a coarser type apart
-  rounding,  ///< those that are not proved: it judges rounding too
+  nodes,     ///< those that are neither proved nor rounded: it judges what the proof leaves open
+  rounding,  ///< those that are not proved: it judges rounded ones too
   limits,    ///< proved ones too, as proofs are about real numbers, not about those that a type holds
   every,     ///< all: it judges the executor
 };
@@ -42,8 +43,8 @@ struct Rule {
 /// the reason of the verdict.
 [[nodiscard]] std::span<const Rule> all_rules() noexcept;
 
-/// What rules find about a pair whose outputs agree. Rules do not know each other: unless the budget ends, their order changes no verdict,
-/// only which finding is the first.
+/// What rules find about a pair whose outputs agree. Rules do not know each other: unless the budget ends, the order of those of one
+/// cost changes no verdict, only which finding is the first.
 [[nodiscard]] VerifyFindings look(std::span<const Rule> rules, Evidence& evidence);
 
 /// Advice for an effect that no sample shows.
@@ -53,7 +54,7 @@ inline constexpr const char* kMoreSamples = " (--samples N makes more, --input g
 /// Why to doubt a difference whose effect no sample shows.
 [[nodiscard]] std::string unreached(const Unexplained& entry);
 
-// The rules; the manual has an example of what each finds (src/cli/manual/verdicts.md).
+// The rules, by what they look at; the manual names them as users do, with an example of what each finds (src/cli/manual/verdicts.md).
 
 // outputs.cpp: outputs whose numbers say little
 VerifyFindings find_outputs_that_show_nothing(Evidence& evidence);

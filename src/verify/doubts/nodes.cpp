@@ -65,7 +65,7 @@ bool is_table(const Unexplained& entry, const Graph& b) {
   return is_stored(entry) && value != nullptr && is_table(*value);
 }
 
-/// Whether a constant alone differs by more than rounding, and its nodes stay within their floors over all samples. A table counts beside
+/// Whether a constant alone differs by more than rounding, and its nodes stay within their floors over the samples. A table counts beside
 /// other differences too.
 bool is_hidden(const UnexplainedCheck& check, const Entries& entries, const Graph& b) {
   const Unexplained& entry = entries[check.entry];
@@ -91,7 +91,7 @@ bool read_other_constants(Evidence& evidence, const std::string& name) {
   return false;
 }
 
-std::string unreached(const UnexplainedCheck& check, const Entries& entries) {
+std::string unreached_at_node(const UnexplainedCheck& check, const Entries& entries) {
   return prefix_of(check.node, check.op_type, entries[check.entry]) + unreached(entries[check.entry]);
 }
 
@@ -111,7 +111,7 @@ bool is_hidden_by_others(const Unexplained& entry, const UnexplainedCheck* check
   return is_off && (check == nullptr || (check->outcome == Outcome::same && check->together && check->effect != Effect::expected));
 }
 
-/// Whether an operator (added, removed or changed) has nodes that compute the same bits over all samples.
+/// Whether an operator (added, removed or changed) has nodes that compute the same bits over the samples.
 bool is_unreached(const UnexplainedCheck& check, const Entries& entries) {
   const Unexplained& entry = entries[check.entry];
   return check.outcome == Outcome::same && check.effect == Effect::none && !(check.alone && is_constant(entry)) &&
@@ -184,7 +184,7 @@ VerifyFindings find_hidden_constants(Evidence& evidence) {
     const bool is_seen = check->effect != Effect::none && !is_table(entries[check->entry], b);
     if (is_seen || std::ranges::find(shown, check->entry) != shown.end()) continue;
     if (is_nested_mask(entries[check->entry].name, *evidence.pair().a.model, *evidence.pair().b.model)) continue;
-    out.push_back({.text = unreached(*check, entries), .node = check->node});
+    out.push_back({.text = unreached_at_node(*check, entries), .node = check->node});
   }
   return out;
 }
@@ -221,7 +221,7 @@ VerifyFindings find_diluted_constants(Evidence& evidence) {
   return out;
 }
 
-/// Judges operators that differ, but whose nodes compute the same bits over all samples, by values that the samples do not have. Inputs
+/// Judges operators that differ, but whose nodes compute the same bits over the samples, by values that the samples do not have. Inputs
 /// that lead to such values may or may not exist.
 VerifyFindings find_unreached_values(Evidence& evidence) {
   const Entries& entries = evidence.unexplained();
@@ -236,7 +236,7 @@ VerifyFindings find_unreached_values(Evidence& evidence) {
     check_unexplained(checks, evidence.fed(feeding), *evidence.proof());
     for (const UnexplainedCheck& check : checks) {
       if (check.outcome != Outcome::different || std::erase(wanted, check.entry) == 0) continue;
-      out.push_back({.text = unreached(check, entries), .node = check.node});
+      out.push_back({.text = unreached_at_node(check, entries), .node = check.node});
     }
   }
   return out;
@@ -248,7 +248,8 @@ VerifyFindings find_casts_beyond_type(Evidence& evidence) {
   return {{.text = describe(found, evidence.unexplained()), .node = reported_name(*found.cast)}};
 }
 
-/// Nodes that only one model has, or has in this form, define a rule for numbers that no run had there, though its operands may be such.
+/// Nodes that only one model has, or has in this form, have a case in their definition for numbers that no run had there, though its
+/// operands may be such.
 VerifyFindings find_untried_pieces(Evidence& evidence) {
   const Entries& entries = evidence.unexplained();
   const auto doubt = [&](const Trial& trial) -> VerifyFindings {
@@ -276,8 +277,8 @@ std::string describe(const OtherChoice& found, const Evidence& evidence) {
 
 }  // namespace
 
-/// Choices that fall otherwise for other numbers than the samples'. Not asked where B computes in a narrower type than A: rounding alone
-/// moves numbers past more than their floors there.
+/// Choices that fall otherwise for other numbers than the samples'. Finds nothing where B computes in a narrower type than A, or where both
+/// are quantized: rounding alone moves numbers past more than their floors there.
 VerifyFindings find_hidden_choices(Evidence& evidence) {
   const Pair& pair = evidence.pair();
   VerifyFindings out;
