@@ -118,7 +118,7 @@ VerifyResult verify_sizes(const Draft& draft, const Graph& original, VerifyResul
            escape(draft.original.string()) + ": --verify: the original runs with no other size for " + quote(symbol));
     }
   }
-  first.remarks.push_back("copies of the original with " + said + " compute the same as the result");
+  first.remarks.push_back("with " + said + " set, the original computes the same as the result");
   return first;
 }
 
