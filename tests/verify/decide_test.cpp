@@ -109,6 +109,17 @@ TEST(Decide, AllowedDoubtsExitWith0) {
   EXPECT_EQ(exit_code(decide(agreeing(), {kDoubt, kDifference}, options), true), 1) << "a difference is none";
 }
 
+TEST(Decide, AnAllowedDoubtIsNoReasonBesideAnOpenOneOfAnOutput) {
+  VerifyOptions options;
+  options.allow = {"guard-lost"};
+  const VerifyFinding of_output{.name = "shows-nothing", .text = "all elements are equal", .output = 0};
+  const VerifyResult result = decide(agreeing(), {kDoubt, of_output}, options);
+  EXPECT_EQ(result.outcome, Outcome::inconclusive);
+  EXPECT_EQ(result.reason, "") << "the output tells it";
+  EXPECT_EQ(result.outputs.front().reason, of_output.text);
+  EXPECT_EQ(exit_code(result, false), 1);
+}
+
 TEST(Decide, AnAcquittalTakesBackItsSampleAlone) {
   VerifyResult measured = agreeing({"y", "z"});
   measured.outputs[0].samples[1] = sample(1, Outcome::different);
