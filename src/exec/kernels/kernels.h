@@ -210,7 +210,8 @@ struct WinogradConvolution {
   int64_t output_depth = 1, output_height = 1, output_width = 1;
   int64_t window_depth = 1;
   int64_t pad_front = 0, pad_top = 0, pad_left = 0;
-  bool has_bias = false, has_residual = false;  ///< the residual has the destination's dims
+  int64_t source_pixel = 0, output_pixel = 0;   ///< elements from one pixel to the next: all channels, of which these may be a part
+  bool has_bias = false, has_residual = false;  ///< the residual has the destination's dims and pixels
   float lowest = -std::numeric_limits<float>::infinity(), highest = std::numeric_limits<float>::infinity();  ///< then clipped to this
 
   /// Number of tiles in one plane of each image, over all images.
