@@ -124,7 +124,7 @@ std::optional<ShortColumns> short_columns_of(Lowering& lowering, const ProgramNo
   return is_short ? std::optional(std::move(out)) : std::nullopt;
 }
 
-bool lower_columns(Lowering& lowering, const ProgramNode& node) {
+bool lower_short_columns(Lowering& lowering, const ProgramNode& node) {
   const Place source = lowering.places.of(node.inputs[0]);
   const auto columns = short_columns_of(lowering, node, source.desc);
   if (!columns) return false;
@@ -151,7 +151,7 @@ bool lower_reduce(Lowering& lowering, const Group& group) {
   const Place source = lowering.places.of(node.inputs[0]);
   const DatumInfo& result = lowering.info(node.outputs[0]);
   const TensorDesc desc = lowering.result_desc(node, 0, Order::contiguous);
-  if (count == 0 || !is_ordered(source.desc, Order::contiguous)) return lower_columns(lowering, node);
+  if (count == 0 || !is_ordered(source.desc, Order::contiguous)) return lower_short_columns(lowering, node);
   if (!is_ordered(desc, Order::contiguous)) return false;
   const int64_t lines = element_count(result.dims), length = element_count(x.dims) / lines;
   if (length < kShortLine) return false;
