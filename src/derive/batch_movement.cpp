@@ -23,6 +23,20 @@ void along_axis(BatchRow& row) {
   row.give_all(operands, Form::stacked, {{"axis", static_cast<int64_t>(row.axis(kOtherwise)) + 1}});
 }
 
+/// Where channels lie side by side, they do so in the result: behind the others of their value along the axis of channels.
+void concat(BatchRow& row) {
+  Writer& w = row.w;
+  const std::size_t axis = row.axis(0), count = row.node.inputs().size();
+  bool are_channels = row.rank() >= 2;
+  for (std::size_t i = 0; i < count; ++i) are_channels = are_channels && (!row.is_batched(i) || row.has(i, Form::channels));
+  if (!are_channels) return along_axis<0>(row);
+  Names operands;
+  for (std::size_t i = 0; i < count; ++i) operands.push_back(row.every(i, Form::channels));
+  if (axis != 1) return row.give(row.like(operands), Form::channels);
+  for (std::size_t i = 0; i < count; ++i) operands[i] = row.split_channels(operands[i], row.present(i));
+  row.give(row.joined_channels(w.make("Concat", operands, {{"axis", int64_t{2}}})), Form::channels);
+}
+
 /// Of a row of elements the same ones for all.
 void gather_elements(BatchRow& row) {
   if (row.is_batched(1) || row.rank() != 1) return along_axis<0>(row);
@@ -57,12 +71,34 @@ bool reduce_samples(BatchRow& row, std::vector<int64_t> axes, int64_t keepdims) 
   return true;
 }
 
+/// Over other axes than the first, where channels lie side by side.
+bool reduce_channels(BatchRow& row, std::vector<int64_t> axes, int64_t keepdims) {
+  Writer& w = row.w;
+  const auto rank = static_cast<int64_t>(row.rank());
+  if (axes.empty() || !row.has(0, Form::channels) || row.is_batched(1)) return false;
+  for (int64_t& axis : axes) axis = from_front(axis, rank);
+  if (std::ranges::find(axes, 0) != axes.end()) return false;
+  const Name channels = row.in(0, Form::channels);
+  if (std::ranges::find(axes, 1) == axes.end()) {
+    row.give(w.reduce(row.node.op_type(), channels, axes, keepdims != 0), Form::channels);
+    return true;
+  }
+  for (int64_t& axis : axes) ++axis;
+  const Name reduced = w.reduce(row.node.op_type(), row.split_channels(channels, row.present(0)), axes, keepdims != 0);
+  if (row.rank_of(row.node.output(0)) < 2) {
+    row.give(w.transpose(reduced, {1, 0}));
+  } else {
+    row.give(row.joined_channels(reduced), Form::channels);
+  }
+  return true;
+}
+
 void reduce(BatchRow& row) {
   std::vector<int64_t> axes = row.attributes.integers("axes");
   const int64_t keepdims = row.attributes.integer("keepdims", 1);
   const auto rank = static_cast<int64_t>(row.rank());
   const auto known = row.has_input(1) ? row.sizes.integers(row.present(1)) : axes;
-  if (known && reduce_samples(row, *known, keepdims)) return;
+  if (known && (reduce_samples(row, *known, keepdims) || reduce_channels(row, *known, keepdims))) return;
   if (row.has_input(1)) {
     const Name moved = shifted_axes(row, 1, row.rank());
     return row.give(row.w.make(row.node.op_type(), {row.stacked(), moved},
@@ -98,6 +134,17 @@ void transpose(BatchRow& row) {
   row.give(row.w.transpose(row.stacked(), moved));
 }
 
+/// Dims behind the first, as those of each value's own channels.
+bool reshape_channels(BatchRow& row, std::vector<int64_t> target) {
+  const Value& out = *row.node.output(0);
+  if (!row.has(0, Form::channels) || target.size() < 2 || row.batch.count().size < 0) return false;
+  if (!row.sizes.is_same(row.present(0), 0, out, 0)) return false;
+  target[0] = 0;
+  if (target[1] > 0) target[1] *= row.batch.count().size;
+  row.give(row.w.make("Reshape", {row.in(0, Form::channels), row.w.integers(target)}), Form::channels);
+  return true;
+}
+
 /// A zero takes the operand's own size, also that of the batch. Where the first axis stays, it may be merged with the batch.
 void reshape(BatchRow& row) {
   Writer& w = row.w;
@@ -106,6 +153,7 @@ void reshape(BatchRow& row) {
   const Value& out = *row.node.output(0);
   const bool keeps_first = row.has(0, Form::rows) && row.sizes.rank(out).value_or(0) > 0 && row.sizes.is_same(row.present(0), 0, out, 0);
   const auto known = row.sizes.integers(row.present(1));
+  if (known && reshape_channels(row, *known)) return;
   if (!keeps_first || row.rank() == 0) return row.give(w.make("Reshape", {row.stacked(), row.joined({zero, row.own(1)})}));
   if (known && !row.is_batched(1)) {
     std::vector<int64_t> target = *known;
@@ -120,7 +168,9 @@ void flatten(BatchRow& row) {
   Writer& w = row.w;
   const auto rank = static_cast<int64_t>(row.rank());
   const int64_t axis = from_front(row.attributes.integer("axis", 1), rank);
-  if (axis == 1 && row.has(0, Form::rows)) return row.give(row.like({row.in(0, Form::rows)}), Form::rows);
+  for (const Form form : {Form::rows, Form::channels}) {
+    if (axis == 1 && row.has(0, form) && row.rank() > 1) return row.give(row.like({row.in(0, form)}), form);
+  }
   if (axis == 0) return row.give(w.make("Reshape", {row.stacked(), w.integers({0, 1, -1})}));
   if (axis == 1) return row.give(w.make("Reshape", {row.stacked(), w.integers({0, 0, -1})}));
   int64_t width = 1;
@@ -275,7 +325,7 @@ void size(BatchRow& row) {
 constexpr auto kMovementBatches = std::to_array<Batch>({
     {"ArgMax", along_axis<0>},
     {"ArgMin", along_axis<0>},
-    {"Concat", along_axis<0>},
+    {"Concat", concat},
     {"CumSum", cumulate},
     {"Expand", expand},
     {"Flatten", flatten},

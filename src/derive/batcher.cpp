@@ -184,6 +184,18 @@ Name BatchRow::places() const {
   return w.make("Range", {w.integer(0), limit, w.integer(1)});
 }
 
+Name BatchRow::split_channels(const Name& channels, const Value& value) const {
+  std::vector<Dim> dims{0, batch.count(), -1};
+  for (std::size_t i = 2; i < rank_of(&value); ++i) dims.emplace_back(sizes.dim(value, i), channels, i);
+  return w.reshape(channels, dims);
+}
+
+Name BatchRow::joined_channels(const Name& split) const {
+  std::vector<Dim> dims{0, -1};
+  for (std::size_t i = 2; i < rank_of(node.output(0)); ++i) dims.emplace_back(sizes.dim(*node.output(0), i), split, i + 1);
+  return w.reshape(split, dims);
+}
+
 void BatchRow::give(const Name& name, Form form, std::size_t output) const {
   if (node.output(output) != nullptr) batch.seed(*node.output(output), form, name);
 }

@@ -94,6 +94,10 @@ class BatchRow : public Row {
   [[nodiscard]] Name places() const;
   [[nodiscard]] Name size_vector(const Dim& dim) const { return w.shape(std::vector<Dim>{dim}); }
   [[nodiscard]] Name joined(const Names& vectors) const { return w.make("Concat", vectors, {{"axis", int64_t{0}}}); }
+  /// [N, B × C, …] of a value's dims as [N, B, C, …].
+  [[nodiscard]] Name split_channels(const Name& channels, const Value& value) const;
+  /// [N, B, C, …] of the dims of output 0 as [N, B × C, …].
+  [[nodiscard]] Name joined_channels(const Name& split) const;
   void give(const Name& name, Form form = Form::stacked, std::size_t output = 0) const;
   /// All outputs of a node like this one.
   void give_all(const Names& operands, Form form, const NamedAttributes& changes = {}) const;

@@ -120,6 +120,15 @@ void resize(LinearizeRow& row) {
   same(row);
 }
 
+/// Where a Relu makes what is pooled: the tangent of its operand. Relu' is the same for a chosen element and for the pool's result, of
+/// which there are fewer.
+Name tangent_before_relu(const LinearizeRow& row) {
+  const Node* const maker = row.present(0).producer();
+  if (maker == nullptr || !maker->is("Relu")) return {};
+  const Name before = row.tangent_of(*maker->input(0));
+  return row.w.is_product_of(row.t(), before) ? before : Name();
+}
+
 /// The elements that the pool chose, by their positions in their channels: of these, and not of a whole tensor, runtimes may choose the
 /// order of the dims. ONNX Runtime takes several times as long for a Gather.
 void max_pool(LinearizeRow& row) {
@@ -133,8 +142,10 @@ void max_pool(LinearizeRow& row) {
   const Name numbers = w.make("Range", {w.integer(0), product(channels), w.integer(1)});
   const Name begins = w.make("Mul", {w.reshape(numbers, {-1, row.dim(0, 1), 1}), product(image)});
   const Name places = w.make("Sub", {w.reshape(row.y(1), lines), begins});
-  const Name chosen = w.make("GatherElements", {w.reshape(row.t(), lines), places}, {{"axis", int64_t{2}}});
-  row.give(w.make("Reshape", {chosen, row.shape(row.y())}));
+  const Name before = tangent_before_relu(row);
+  const Name all = w.reshape(before.empty() ? row.t() : before, lines);
+  const Name chosen = w.make("Reshape", {w.make("GatherElements", {all, places}, {{"axis", int64_t{2}}}), row.shape(row.y())});
+  row.give(before.empty() ? chosen : w.scale(chosen, row.formula("Real(y)")));
 }
 
 /// The first of the largest elements of each channel.

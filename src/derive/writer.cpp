@@ -104,6 +104,11 @@ Name Writer::product(const Name& tangent, const Name& factor, const char* op) {
   return out;
 }
 
+bool Writer::is_product_of(const Name& product, const Name& tangent) const {
+  const auto known = products_.find(product);
+  return !tangent.empty() && known != products_.end() && known->second.tangent == tangent;
+}
+
 Name Writer::sum(const Name& a, const Name& b, const char* op) {
   const auto left = products_.find(a), right = products_.find(b);
   if (left != products_.end() && right != products_.end()) {

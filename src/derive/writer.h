@@ -64,6 +64,8 @@ class Writer {
   Name subtract(const Name& a, const Name& b);
   Name scale(const Name& tangent, const Name& factor) { return product(tangent, factor, "Mul"); }
   Name divide(const Name& tangent, const Name& divisor) { return product(tangent, divisor, "Div"); }
+  /// Whether a product is that of this tangent with numbers that do not depend on tangents.
+  [[nodiscard]] bool is_product_of(const Name& product, const Name& tangent) const;
   /// What a value was made of by repetition, which broadcasts to its dims; or the value itself.
   [[nodiscard]] Name before_expand(const Name& value) const;
   Name negative(const Name& a) { return a.empty() ? a : make("Neg", {a}); }

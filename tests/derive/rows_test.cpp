@@ -89,6 +89,10 @@ TEST(DeriveEdges, CornersAndTiesAreThoseOfPyTorch) {
   EXPECT_THAT(slopes_at("s = Constant <value_ints = [1, 1, 4]> () a = Reshape (x, s) f = MaxPool <kernel_shape = [2], strides = [2]> (a)",
                         {2, 2, 1, 3}),
               ElementsAre(1, 0, 0, 1));
+  EXPECT_THAT(slopes_at("s = Constant <value_ints = [1, 1, 6]> () a = Relu (x) b = Reshape (a, s) c = Relu (b) "
+                        "f = MaxPool <kernel_shape = [2], strides = [2]> (c)",
+                        {-1, -2, 2, 2, -1, 3}),
+              ElementsAre(0, 0, 1, 0, 0, 1));
 }
 
 /// The product of a Jacobian, with the batch in front of both or in full, with a direction; added to `sum`.

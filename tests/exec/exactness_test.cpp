@@ -273,6 +273,27 @@ TEST(Exactness, SpatialMeansOfManyRows) {
   }
 }
 
+/// Of one dim or two, with others inside them in memory or not.
+TEST(Exactness, ReductionsOfAnyDims) {
+  for (uint64_t seed = 0; seed < 60; ++seed) {
+    Draw draw(seed, "columns");
+    const Dims x{draw.from(1, 3), draw.from(2, 20), draw.from(1, 70), draw.from(2, seed % 10 == 0 ? 9000 : 9)};
+    const std::string op = seed % 3 == 0 ? "ReduceMean" : seed % 3 == 1 ? "ReduceSum" : "ReduceMax";
+    const int64_t axis = draw.from(0, 3);
+    Dims axes{axis};
+    if (draw.yes()) axes.push_back((axis + 1) % 4 - 4);
+    ModelBuilder builder(18);
+    builder.input("x", x).constant<int64_t>("axes", {std::ssize(axes)}, axes).constant("w", {x[1], 1, 1, 1}, draw.integers(x[1]));
+    builder.node("Transpose", {"x"}, {"t"})
+        .integers("perm", {2, 0, 3, 1})
+        .node(op, {"t", "axes"}, {"y"})
+        .integer("keepdims", draw.from(0, 1));
+    builder.node("Conv", {"x", "w"}, {"c"}).integer("group", x[1]).node(op, {"c", "axes"}, {"z"}).integer("keepdims", draw.from(0, 1));
+    builder.node(op, {"x", "axes"}, {"v"}).output("y").output("z").output("v");
+    ASSERT_NO_FATAL_FAILURE(expect_equal_in_all_modes(builder, {{"x", tensor_of(x, draw.integers(element_count(x)))}}, seed));
+  }
+}
+
 TEST(Exactness, Products) {
   for (uint64_t seed = 0; seed < 800; ++seed) {
     Draw draw(seed, "matmul");

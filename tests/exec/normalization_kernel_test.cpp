@@ -2,9 +2,11 @@
 
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "base/random.h"
 #include "exec/model_builder.h"
+#include "relayout/datum.h"
 #include "relayout/execute.h"
 #include "relayout/layout.h"
 #include "relayout/tensor.h"
@@ -149,6 +151,48 @@ TEST(GroupNormalization, IsTheFormulaInDouble) {
                                  {{1, 12, 150, 111}, 1, opset, 100.03F},
                                  {{2, 3, 3, 4, 5}, 3, opset}}) {
       ASSERT_NO_FATAL_FAILURE(expect_groups_normalized(one)) << to_string(one.dims) << " opset " << opset;
+    }
+  }
+}
+
+/// Two groups of 24 channels of a channels-last image [N, 2 · 24, H, W] as [2, N, H, W, 24]: lines lie in another order than they are
+/// counted.
+TEST(LayerNormalization, OfLinesInAnyOrderIsTheFormulaInDouble) {
+  constexpr std::size_t kLength = 24, kChannels = 48, kPlane = 15;
+  const std::vector<float> x = normal_values(3 * 48 * 15, RandomStream(9, "x"), 0);
+  std::vector<float> scale, shift, identity(kChannels * kChannels, 0.0F);
+  for (std::size_t i = 0; i < kLength; ++i) scale.push_back(0.5F + static_cast<float>(i % 5)), shift.push_back(static_cast<float>(i % 3));
+  for (std::size_t i = 0; i < kChannels; ++i) identity[i * (kChannels + 1)] = 1;
+  for (const bool gives_mean : {false, true}) {
+    ModelBuilder builder;
+    builder.input("x", {3, 48, 3, 5}).constant("s", {24}, scale).constant("b", {24}, shift).constant("w", {48, 48, 1, 1}, identity);
+    builder.constant<int64_t>("dims", {5}, {3, 2, 24, 3, 5}).node("Conv", {"x", "w"}, {"c"}).node("Reshape", {"c", "dims"}, {"g"});
+    builder.node("Transpose", {"g"}, {"t"}).integers("perm", {1, 0, 3, 4, 2});
+    builder.node("LayerNormalization", {"t", "s", "b"}, {"n", gives_mean ? "m" : ""}).real("epsilon", 0.5F).output("n");
+    if (gives_mean) builder.output("m");
+    const auto model = builder.build();
+    for (const Mode mode : {Mode::reference, Mode::as_written, Mode::optimized}) {
+      ExecuteOptions options;
+      options.mode = mode, options.layout = LayoutChoice::always;
+      Executor executor(model->graph(), options);
+      const std::vector<Datum> results = executor.run({{"x", tensor_of({3, 48, 3, 5}, x)}});
+      const std::vector<float> got = values_of(results.at(0).tensor);
+      for (std::size_t line = 0; line < got.size() / kLength; ++line) {
+        const std::size_t group = line / (3 * kPlane), image = line / kPlane % 3, pixel = line % kPlane;
+        std::vector<float> values;
+        for (std::size_t i = 0; i < kLength; ++i) values.push_back(x[(image * kChannels + group * kLength + i) * kPlane + pixel]);
+        if (gives_mean) {
+          EXPECT_NEAR(values_of(results.at(1).tensor).at(line), std::accumulate(values.begin(), values.end(), 0.0) / kLength, 1e-6);
+        }
+        for (std::size_t i = 0; i < kLength; ++i) {
+          const double wanted = normalized({values.data(), kLength, scale[i], shift[i], 0.5})[i];
+          ASSERT_NEAR(got[line * kLength + i], wanted, 2e-6 * (1 + std::abs(wanted))) << to_string(mode) << ' ' << line;
+        }
+      }
+      const auto is_here = [](const StepInfo& step) { return step.node.starts_with("LayerNormalization"); };
+      if (mode == Mode::optimized && !gives_mean) {
+        EXPECT_EQ(std::ranges::count_if(executor.plan_info().steps, is_here), 1);
+      }
     }
   }
 }

@@ -107,6 +107,11 @@ enum class Reduction : uint8_t { maximum, mean, sum };
 /// trailing dims are expressed as this one over [1, lines, length].
 [[nodiscard]] std::unique_ptr<Kernel> make_spatial_kernel(const TensorDesc& source, Reduction reduction, Team team);
 
+/// Longest columns of make_column_kernel(), whose sums are in f32.
+inline constexpr int64_t kLongestColumn = 64;
+/// A reduction over `length` of dense f32 [outer, length, inner]. NaN wins a maximum.
+[[nodiscard]] std::unique_ptr<Kernel> make_column_kernel(const IndexedLines& shape, Reduction reduction, Team team);
+
 /// LogSoftmax of `lines` lines of `length` f32 each, dense; operand 0 is the source, 1 the destination. The sum and the operations after it
 /// are in double.
 [[nodiscard]] std::unique_ptr<Kernel> make_log_softmax_kernel(int64_t length, int64_t lines, Team team);
@@ -205,7 +210,8 @@ struct WinogradConvolution {
   int64_t output_depth = 1, output_height = 1, output_width = 1;
   int64_t window_depth = 1;
   int64_t pad_front = 0, pad_top = 0, pad_left = 0;
-  bool has_bias = false, has_residual = false;  ///< the residual has the destination's dims
+  int64_t source_pixel = 0, output_pixel = 0;   ///< elements from one pixel to the next: all channels, of which these may be a part
+  bool has_bias = false, has_residual = false;  ///< the residual has the destination's dims and pixels
   float lowest = -std::numeric_limits<float>::infinity(), highest = std::numeric_limits<float>::infinity();  ///< then clipped to this
 
   /// Number of tiles in one plane of each image, over all images.

@@ -453,7 +453,46 @@ class SpatialKernel : public FloatKernel {
   bool channels_inside_ = false;
 };
 
+class ColumnKernel : public FloatKernel {
+ public:
+  ColumnKernel(const IndexedLines& shape, Reduction reduction, Team team) : shape_(shape), reduction_(reduction), team_(team) {}
+
+  void run() override {
+    // Blocks of wide rows are divided along these.
+    const int64_t slices = (shape_.inner + kSlice - 1) / kSlice, grain = kElementsPerPart / (shape_.length * shape_.inner / slices) + 1;
+    team_.divide(shape_.outer * slices, grain, [&](int64_t begin, int64_t end) {
+      std::vector<const float*> taps(as_size(shape_.length));
+      if (slices == 1) return reduce(taps, begin, end - begin, 0, shape_.inner);
+      for (int64_t i = begin; i < end; ++i) {
+        const int64_t first = i % slices * kSlice;
+        reduce(taps, i / slices, 1, first, std::min(kSlice, shape_.inner - first));
+      }
+    });
+  }
+
+ private:
+  static constexpr int64_t kSlice = 4096;
+
+  void reduce(std::vector<const float*>& taps, int64_t block, int64_t blocks, int64_t first, int64_t width) const {
+    const int64_t size = shape_.length * shape_.inner;
+    for (int64_t i = 0; i < shape_.length; ++i) element_at(taps, i) = source_ + block * size + i * shape_.inner + first;
+    float* const out = destination_ + block * shape_.inner + first;
+    const PixelRun run{blocks, size, width};
+    if (reduction_ == Reduction::maximum) return maximum_of_pixels(out, taps.data(), shape_.length, run);
+    sum_of_pixels(out, taps.data(), shape_.length, run);
+    if (reduction_ == Reduction::mean) divide_by(out, static_cast<float>(shape_.length), blocks * width);
+  }
+
+  IndexedLines shape_;
+  Reduction reduction_;
+  Team team_;
+};
+
 }  // namespace
+
+std::unique_ptr<Kernel> make_column_kernel(const IndexedLines& shape, Reduction reduction, Team team) {
+  return std::make_unique<ColumnKernel>(shape, reduction, team);
+}
 
 std::unique_ptr<Kernel> make_pool_kernel(const TensorDesc& source, const TensorDesc& destination, const PoolWindow& window, Team team) {
   return std::make_unique<PoolKernel>(source, destination, window, team);

@@ -147,7 +147,7 @@ struct TiledImages {
   /// Channels of an element of the source, zeros where it is padding.
   [[nodiscard]] const float* source_at(const Position& at) const {
     if (at.plane < 0 || at.plane >= shape.depth || at.y < 0 || at.y >= shape.height || at.x < 0 || at.x >= shape.width) return zeros.data();
-    return source + (((at.image * shape.depth + at.plane) * shape.height + at.y) * shape.width + at.x) * shape.channels;
+    return source + (((at.image * shape.depth + at.plane) * shape.height + at.y) * shape.width + at.x) * shape.source_pixel;
   }
 
   [[nodiscard]] std::array<const float*, kMatrices> input_tile(const Tile& tile, int64_t plane) const {
@@ -163,7 +163,7 @@ struct TiledImages {
       const Position at = output_position(tile, plane, i);
       const bool inside = at.y < shape.output_height && at.x < shape.output_width;
       const int64_t row = (at.image * shape.output_depth + at.plane) * shape.output_height + at.y;
-      const int64_t offset = (row * shape.output_width + at.x) * shape.outputs;
+      const int64_t offset = (row * shape.output_width + at.x) * shape.output_pixel;
       out.to[as_size(i)] = inside ? destination + offset : beyond;
       if (residual != nullptr) out.residual[as_size(i)] = inside ? residual + offset : zeros.data();
     }

@@ -147,6 +147,8 @@ struct ChannelAffine {
 /// than f32, f64, i32, i64, u8, i8.
 [[nodiscard]] std::optional<std::vector<double>> small_constant(const ValueFacts& facts, ValueId value);
 
+/// The axes that a reduction reduces, ascending, if they are given and known.
+[[nodiscard]] std::optional<Dims> reduced_axes(const ValueFacts& facts, const ProgramNode& node);
 /// Number of dims that a reduction reduces, if those are the last ones and known; else 0.
 [[nodiscard]] std::size_t reduced_last_dims(const ValueFacts& facts, const ProgramNode& node);
 /// Reductions over shorter lines are left to the op table's kernel, which takes several lines side by side.

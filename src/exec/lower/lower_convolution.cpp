@@ -336,9 +336,7 @@ class ConvolutionLowering {
     if (!shape) return false;
     const int64_t groups = parts_.spec.groups;
     std::span<const Stage> stages = parts_.rest.stages;
-    // A residual of all groups is added behind them.
-    const Dims& of_residual = groups == 1 ? output_dims_ : Dims();
-    const std::optional<Place> residual = order != outer_order() ? std::nullopt : take_finish(lowering_, of_residual, *shape, stages);
+    const std::optional<Place> residual = order != outer_order() ? std::nullopt : take_finish(lowering_, output_dims_, *shape, stages);
     shape->has_bias = bias_.has_value(), shape->has_residual = residual.has_value();
     const Place destination = lowering_.steps.new_place(ordered(DataType::float32, output_dims_, order));
     for (int64_t group = 0; group < groups; ++group) {
@@ -373,27 +371,17 @@ class ConvolutionLowering {
       const std::string kind = "winograd" + std::to_string(plane) + "of" + std::to_string(group);
       packed.push_back(pack_weights(lowering_, parts_, *products.back()->weights_format(), kind, change));
     }
-    const bool is_part = parts_.spec.groups > 1;
-    Place from = source, to = destination;
-    if (is_part) {
-      from =
-          lowering_.steps.new_place(ordered(DataType::float32, channels_of(source, group, shape.channels).desc.dims, Order::channels_last));
-      to = lowering_.steps.new_place(
-          ordered(DataType::float32, channels_of(destination, group, shape.outputs).desc.dims, Order::channels_last));
-      lowering_.steps.copy(channels_of(source, group, shape.channels), from, StepKind::inside);
-    }
-    std::vector<Place> places{from};
+    std::vector<Place> places{channels_of(source, group, shape.channels)};
     places.insert(places.end(), packed.begin(), packed.end());
     if (bias_) {
       places.push_back(
           view_of(*bias_, ordered(DataType::float32, {shape.outputs}, Order::contiguous), group * shape.outputs * int64_t{sizeof(float)}));
     }
-    if (residual) places.push_back(*residual);
-    places.push_back(to);
+    if (residual) places.push_back(channels_of(*residual, group, shape.outputs));
+    places.push_back(channels_of(destination, group, shape.outputs));
     const auto plain_weights = [reader = reader_of_weights(lowering_, parts_), weights_of_group] { return weights_of_group(reader()); };
     lowering_.steps.emit(make_winograd_kernel(shape, std::move(products), plain_weights, {lowering_.settings.library, threads}), places,
                          threads);
-    if (is_part) lowering_.steps.copy(to, channels_of(destination, group, shape.outputs), StepKind::inside);
     return true;
   }
 

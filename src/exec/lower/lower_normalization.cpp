@@ -8,6 +8,7 @@
 #include "exec/lower/lowering.h"
 #include "exec/primitives.h"
 #include "exec/program.h"
+#include "layout/axis_order.h"
 #include "ops/op_history.h"
 #include "relayout/datum.h"
 #include "relayout/tensor.h"
@@ -52,11 +53,23 @@ void define_statistics(Lowering& lowering, const ProgramNode& node, const std::v
 
 }  // namespace
 
+namespace {
+
+/// The operand with its last dim innermost and without gaps, whose lines are in the order in which they are stored where that is possible.
+Place place_of_lines(Lowering& lowering, ValueId value, bool in_any_order) {
+  const Place stored = lowering.places.of(value);
+  const TensorDesc& desc = stored.desc;
+  const bool are_lines = desc.dims.back() > 1 && desc.strides.back() == 1 && layout::is_dense(desc.dims, desc.strides);
+  return in_any_order && are_lines ? stored : lowering.places.dense(value, Order::contiguous);
+}
+
+}  // namespace
+
 /// Only over the last dim.
 bool lower_layer_normalization(Lowering& lowering, const Group& group) {
   const ProgramNode& node = group.anchor();
   const DatumInfo& x = lowering.info(node.inputs[0]);
-  if (x.type != DataType::float32 || x.dims.size() < 2 || x.dims.size() > 5 || element_count(x.dims) == 0) return false;
+  if (x.type != DataType::float32 || x.dims.size() < 2 || element_count(x.dims) == 0) return false;
   const auto rank = static_cast<int64_t>(x.dims.size());
   const int64_t axis = node.call.attributes.integer("axis", -1);
   if (axis != -1 && axis != rank - 1) return false;
@@ -64,16 +77,15 @@ bool lower_layer_normalization(Lowering& lowering, const Group& group) {
   if (scale == ValueId::none || !is_line(lowering, scale, x.dims.back()) ||
       (shift != ValueId::none && !is_line(lowering, shift, x.dims.back())))
     return false;
-  const TensorDesc result = lowering.result_desc(node, 0, Order::contiguous);
 
-  const Place source = lowering.places.dense(node.inputs[0], Order::contiguous);
   const int threads = lowering.steps.use_threads(static_cast<double>(element_count(x.dims)) / step_rates::kExponentialsPerNanosecond);
   const float epsilon = node.call.attributes.real("epsilon", 1e-5F);
   const auto statistics = statistics_of(lowering, node);
   if (!statistics) return false;
-  MadePrimitive made =
-      lowering.library().make(Normalization{source.desc, source.desc, epsilon, true, shift != ValueId::none, !statistics->empty()});
+  const TensorDesc lines = ordered(x.type, {element_count(x.dims) / x.dims.back(), x.dims.back()}, Order::contiguous);
+  MadePrimitive made = lowering.library().make(Normalization{lines, lines, epsilon, true, shift != ValueId::none, !statistics->empty()});
   if (!made.primitive) return false;
+  const Place source = place_of_lines(lowering, node.inputs[0], statistics->empty());
   const Place destination = lowering.steps.new_place(source.desc);
   std::vector<Place> places{source, lowering.places.dense(scale, Order::contiguous)};
   std::vector<std::pair<Argument, int>> roles{{Argument::source, 0}, {Argument::scale, 0}};
@@ -89,7 +101,8 @@ bool lower_layer_normalization(Lowering& lowering, const Group& group) {
   give(destination, Argument::destination);
   lowering.steps.emit(make_primitive_kernel(std::move(made.primitive), std::move(roles)), places, threads);
   if (!statistics->empty()) define_statistics(lowering, node, *statistics, epsilon);
-  if (is_ordered(result, Order::contiguous)) {
+  const TensorDesc result = lowering.result_desc(node, 0, Order::contiguous);
+  if (layout::order_of_strides(x.dims, result.strides) == layout::order_of_strides(x.dims, destination.desc.strides)) {
     lowering.places.define(node.outputs[0], destination);
     return true;
   }

@@ -1,5 +1,7 @@
-// Lowers pools, and reductions over the last dims, to relayout's kernels.
+// Lowers pools and reductions to relayout's kernels.
+#include <numeric>
 
+#include "base/positions.h"
 #include "exec/kernels/kernels.h"
 #include "exec/lower/fuse.h"
 #include "exec/lower/lower.h"
@@ -94,16 +96,63 @@ bool lower_pool(Lowering& lowering, const Group& group) {
   return true;
 }
 
+namespace {
+
+/// Lines of few elements that other dims follow in memory.
+struct ShortColumns {
+  IndexedLines shape;
+  layout::AxisOrder rest;  ///< of the result's dims
+};
+
+/// A reduction over dims that are side by side in memory, with others inside them.
+std::optional<ShortColumns> short_columns_of(Lowering& lowering, const ProgramNode& node, const TensorDesc& source) {
+  const auto axes = reduced_axes(lowering.facts, node);
+  const auto order = layout::order_of_strides(source.dims, source.strides);
+  if (!axes || !order || !layout::is_dense(source.dims, source.strides)) return std::nullopt;
+  const auto is_reduced = [&](int64_t axis) { return std::ranges::binary_search(*axes, axis); };
+  const auto first = std::ranges::find_if(*order, is_reduced), end = std::find_if_not(first, order->end(), is_reduced);
+  if (first == end || std::find_if(end, order->end(), is_reduced) != order->end()) return std::nullopt;
+  const auto size_of = [&](auto from, auto to) {
+    return std::accumulate(from, to, int64_t{1}, [&](int64_t size, int64_t axis) { return size * element_at(source.dims, axis); });
+  };
+  ShortColumns out{{size_of(order->begin(), first), size_of(first, end), 1, size_of(end, order->end())}, {}};
+  const bool keeps = lowering.info(node.outputs[0]).dims.size() == source.dims.size();
+  for (const int64_t axis : *order) {
+    if (!is_reduced(axis)) out.rest.push_back(keeps ? axis : axis - (std::ranges::lower_bound(*axes, axis) - axes->begin()));
+  }
+  const bool is_short = out.shape.length <= kLongestColumn && out.shape.inner > 1;
+  return is_short ? std::optional(std::move(out)) : std::nullopt;
+}
+
+bool lower_short_columns(Lowering& lowering, const ProgramNode& node) {
+  const Place source = lowering.places.of(node.inputs[0]);
+  const auto columns = short_columns_of(lowering, node, source.desc);
+  if (!columns) return false;
+  const DatumInfo& result = lowering.info(node.outputs[0]);
+  const auto planned = lowering.made(node, 0);
+  const TensorDesc desc = ordered(result.type, result.dims, columns->rest);
+  if (planned ? *planned != columns->rest : !is_ordered(desc, Order::contiguous)) return false;
+  const Place destination = lowering.steps.new_place(desc);
+  const int threads = lowering.steps.use_threads(static_cast<double>(element_count(source.desc.dims)) / step_rates::kSummedPerNanosecond);
+  lowering.steps.emit(make_column_kernel(columns->shape, reduction_of(node.node->op_type()), {lowering.settings.library, threads}),
+                      {source, destination}, threads);
+  lowering.places.define(node.outputs[0], destination);
+  return true;
+}
+
+}  // namespace
+
 bool lower_reduce(Lowering& lowering, const Group& group) {
   const ProgramNode& node = group.anchor();
   const DatumInfo& x = lowering.info(node.inputs[0]);
+  if (!lowering.optimized() || x.type != DataType::float32 || element_count(x.dims) == 0) return false;
   const std::size_t count = reduced_last_dims(lowering.facts, node);
-  if (!lowering.optimized() || count == 0 || x.type != DataType::float32 || element_count(x.dims) == 0) return false;
-  if (count == x.dims.size() - 2 && is_image(lowering, node.inputs[0])) return lower_spatial(lowering, group);
+  if (count != 0 && count == x.dims.size() - 2 && is_image(lowering, node.inputs[0])) return lower_spatial(lowering, group);
   const Place source = lowering.places.of(node.inputs[0]);
   const DatumInfo& result = lowering.info(node.outputs[0]);
   const TensorDesc desc = lowering.result_desc(node, 0, Order::contiguous);
-  if (!is_ordered(source.desc, Order::contiguous) || !is_ordered(desc, Order::contiguous)) return false;
+  if (count == 0 || !is_ordered(source.desc, Order::contiguous)) return lower_short_columns(lowering, node);
+  if (!is_ordered(desc, Order::contiguous)) return false;
   const int64_t lines = element_count(result.dims), length = element_count(x.dims) / lines;
   if (length < kShortLine) return false;
   const Place destination = lowering.steps.new_place(desc);

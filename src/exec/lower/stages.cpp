@@ -262,23 +262,30 @@ std::optional<std::vector<double>> small_constant(const ValueFacts& facts, Value
   return out;
 }
 
-std::size_t reduced_last_dims(const ValueFacts& facts, const ProgramNode& node) {
+std::optional<Dims> reduced_axes(const ValueFacts& facts, const ProgramNode& node) {
   const auto rank = static_cast<int64_t>(facts.info(node.inputs[0]).dims.size());
   Dims axes;
   if (!argument_is_operand(node.node->op_type(), node.call.opset)) {
     axes = node.call.attributes.integers("axes");
   } else if (node.input(1) != ValueId::none) {
     const auto values = small_constant(facts, node.inputs[1]);
-    if (!values) return 0;
+    if (!values) return std::nullopt;
     axes.assign(values->begin(), values->end());
   }
+  if (axes.empty()) return std::nullopt;
   for (int64_t& axis : axes) axis = from_front(axis, rank);
   std::ranges::sort(axes);
-  const auto count = static_cast<int64_t>(axes.size());
+  return axes;
+}
+
+std::size_t reduced_last_dims(const ValueFacts& facts, const ProgramNode& node) {
+  const auto axes = reduced_axes(facts, node);
+  if (!axes) return 0;
+  const auto rank = std::ssize(facts.info(node.inputs[0]).dims), count = std::ssize(*axes);
   for (int64_t i = 0; i < count; ++i) {
-    if (element_at(axes, i) != rank - count + i) return 0;
+    if (element_at(*axes, i) != rank - count + i) return 0;
   }
-  return axes.size();
+  return axes->size();
 }
 
 bool sums_lines(const ValueFacts& facts, const ProgramNode& node, ValueId through) {
