@@ -144,7 +144,7 @@ std::optional<std::vector<double>> contents_of(const Value* value, layout::Shape
 }
 
 /// Which elements of a limit of known numbers, which follow from sizes, differ from its first operand that is not constant.
-SizeDecision decision_of_limit(const Node& node, layout::Shapes& shapes) {
+SizeDecision decision_of_limit(const Node& node, layout::Shapes& shapes, Constants& constants) {
   const auto after = contents_of(node.output(0), shapes);
   if (!after) return std::nullopt;
   std::vector<bool> out;
@@ -152,7 +152,6 @@ SizeDecision decision_of_limit(const Node& node, layout::Shapes& shapes) {
     for (const double result : *after) out.push_back(result != 0);
     return out;
   }
-  Constants constants;
   const auto varies = [&](const Value* value) { return value != nullptr && !constants.is_constant(*value); };
   const auto from = std::find_if(node.inputs().begin() + (node.is("Where") ? 1 : 0), node.inputs().end(), varies);
   const auto before = from == node.inputs().end() ? std::nullopt : contents_of(*from, shapes);
@@ -161,9 +160,9 @@ SizeDecision decision_of_limit(const Node& node, layout::Shapes& shapes) {
   return out;
 }
 
-SizeDecision decision_of(const Node& node, layout::Shapes& shapes) {
+SizeDecision decision_of(const Node& node, layout::Shapes& shapes, Constants& constants) {
   // A limit may be why nodes downstream do not fit.
-  if (may_limit(node)) return decision_of_limit(node, shapes);
+  if (may_limit(node)) return decision_of_limit(node, shapes, constants);
   if (!shapes.misfit().empty()) return std::nullopt;
   if (node.is("If")) {
     const auto condition = node.input(0) == nullptr ? std::nullopt : shapes.known(*node.input(0));
@@ -273,7 +272,7 @@ class Deciding {
     std::vector<std::array<bool, 2>> sampled;  // by element: whether a sample decides no, and yes
     for (std::size_t i = 0; i < sizes_.size(); ++i) {
       const bool is_sample = sizes_[i].text.empty();
-      const SizeDecision decision = decision_of(node, at(i, node.graph()));
+      const SizeDecision decision = decision_of(node, at(i, node.graph()), constants_);
       if (is_sample && !decision) return {false, {}};
       // A Slice that cuts values of the samples shows in them.
       if (is_sample && node.is("Slice") && decision->front()) return {};
@@ -295,6 +294,7 @@ class Deciding {
   const std::vector<SizeChoice>& sizes_;
   std::map<std::size_t, layout::Shapes> shapes_;
   std::map<std::pair<std::size_t, const Graph*>, layout::Shapes> nested_;
+  Constants constants_;
 };
 
 /// Compares the decisions of two models.
