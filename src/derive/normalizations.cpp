@@ -60,13 +60,12 @@ struct Groups {
   Name mean = {}, inverse = {};
 };
 
-/// The normalized numbers of each group and their tangent, both without scale and shift; of a group's tangent t, its mean; with c for what
-/// is normalized, −mean(c · t) / deviation².
+/// The normalized numbers u of each group and their tangent, both without scale and shift; of the tangent t, its mean and −mean(u · t).
 struct Normalized {
   Name unit, tangent, mean = {}, along = {};
 };
 
-/// u' = (c · −mean(c · t) / deviation² + t − mean(t)) / deviation, added in this order so that it is one chain of functions.
+/// u' = (u · −mean(u · t) + t − mean(t)) / deviation, added in this order so that it is one chain of functions.
 Normalized normalized(const LinearizeRow& row, const Groups& of) {
   Writer& w = row.w;
   const auto mean = [&](const Name& value) { return w.reduce("ReduceMean", value, of.axes); };
@@ -78,9 +77,8 @@ Normalized normalized(const LinearizeRow& row, const Groups& of) {
   }
   Normalized out{w.make("Mul", {centered, inverse}), ""};
   if (of.t.empty()) return out;
-  const Name by_deviation = w.make("Mul", {mean(w.make("Mul", {centered, of.t})), inverse});
-  out.along = w.negative(w.make("Mul", {by_deviation, inverse}));
-  Name moved = w.make("Add", {w.make("Mul", {centered, out.along}), of.t});
+  out.along = w.negative(mean(w.make("Mul", {out.unit, of.t})));
+  Name moved = w.make("Add", {w.make("Mul", {out.unit, out.along}), of.t});
   if (of.is_centered) {
     out.mean = mean(of.t);
     moved = w.make("Add", {moved, w.negative(out.mean)});
@@ -119,7 +117,7 @@ void layer_normalization(LinearizeRow& row) {
   const Normalized of = normalized(row, groups);
   row.give(scaled(row, of, row.x(1), row.t(1), row.t(2)));
   if (!groups.mean.empty()) row.give(of.mean, 1);
-  if (!groups.inverse.empty()) row.give(times(row.w, groups.inverse, of.along), 2);
+  if (!groups.inverse.empty()) row.give(times(row.w, row.w.make("Mul", {groups.inverse, groups.inverse}), of.along), 2);
 }
 
 void rms_normalization(LinearizeRow& row) {
