@@ -51,10 +51,6 @@ void define_statistics(Lowering& lowering, const ProgramNode& node, const std::v
   lowering.places.define(node.output(2), statistics[1]);
 }
 
-}  // namespace
-
-namespace {
-
 /// The operand with its last dim innermost and without gaps, whose lines are in the order in which they are stored where that is possible.
 Place place_of_lines(Lowering& lowering, ValueId value, bool in_any_order) {
   const Place stored = lowering.places.of(value);
