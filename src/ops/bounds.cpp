@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "model/node.h"
+#include "ops/constants.h"
 #include "ops/element_types.h"
 #include "ops/formulas.h"
 #include "ops/loops/dtypes.h"

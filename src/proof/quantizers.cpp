@@ -3,7 +3,6 @@
 #include <cmath>
 
 #include "base/positions.h"
-#include "model/node.h"
 #include "ops/loops/dtypes.h"
 #include "ops/operands.h"
 #include "proof/attributes.h"
