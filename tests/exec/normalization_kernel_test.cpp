@@ -159,7 +159,7 @@ TEST(GroupNormalization, IsTheFormulaInDouble) {
 /// counted.
 TEST(LayerNormalization, OfLinesInAnyOrderIsTheFormulaInDouble) {
   constexpr std::size_t kLength = 24, kChannels = 48, kPlane = 15;
-  const std::vector<float> x = normal_values(3 * 48 * 15, RandomStream(9, "x"), 0);
+  const std::vector<float> x = normal_values(int64_t{3} * 48 * 15, RandomStream(9, "x"), 0);
   std::vector<float> scale, shift, identity(kChannels * kChannels, 0.0F);
   for (std::size_t i = 0; i < kLength; ++i) scale.push_back(0.5F + static_cast<float>(i % 5)), shift.push_back(static_cast<float>(i % 3));
   for (std::size_t i = 0; i < kChannels; ++i) identity[i * (kChannels + 1)] = 1;
