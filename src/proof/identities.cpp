@@ -163,6 +163,26 @@ std::optional<std::size_t> always_chosen(Side& side, Shapes& shapes, Ref output)
   return dims && keeps_dims(shapes, value, *dims) && keeps_dims(shapes, value, condition->dims) ? std::optional(taken) : std::nullopt;
 }
 
+/// The only operand of a Concat that has elements, where the others have none along its axis.
+std::optional<std::size_t> beside_empty(Side& side, Shapes& shapes, Ref output) {
+  constexpr int kAxisRequired = 4;  // from this version on; 1 before
+  const Node& node = *output.value->producer();
+  const AttributeReader attributes(node, output.call);
+  if (!attributes.has("axis") && node.opset() >= kAxisRequired) return std::nullopt;
+  const int64_t axis = attributes.integer("axis", 1);
+  if (attributes.is_open()) return std::nullopt;
+  std::optional<std::size_t> kept;
+  for (std::size_t i = 0; i < node.inputs().size(); ++i) {
+    const Ref operand = side.operand(output, i);
+    const auto dims = operand ? shapes.of(operand) : std::nullopt;
+    const auto place = dims ? checked_axis(axis, dims->size()) : std::nullopt;
+    if (place && (*dims)[*place] == 0) continue;
+    if (kept) return std::nullopt;
+    kept = i;
+  }
+  return kept;
+}
+
 }  // namespace
 
 std::optional<std::size_t> operand_passed_on(Side& side, Shapes& shapes, Ref output) {
@@ -173,6 +193,7 @@ std::optional<std::size_t> operand_passed_on(Side& side, Shapes& shapes, Ref out
   if (node->is("Slice")) return slices_nothing(side, shapes, output) ? std::optional<std::size_t>(0) : std::nullopt;
   if (node->is("Reshape") || node->is("Flatten") || node->is("Expand"))
     return reshapes_nothing(side, shapes, output) ? std::optional<std::size_t>(0) : std::nullopt;
+  if (node->is("Concat")) return beside_empty(side, shapes, output);
   if (node->is("Tile")) return repeats_nothing(side, output) ? std::optional<std::size_t>(0) : std::nullopt;
   if (node->is("Max") || node->is("Min")) return compares_itself(side, output) ? std::optional<std::size_t>(0) : std::nullopt;
   if (node->is("Where")) return always_chosen(side, shapes, output);

@@ -187,6 +187,23 @@ TEST(ProofOfIdentities, InitialStatesOfZeros) {
   EXPECT_FALSE(prove(model(fixed, "", ""), model(fixed, "c = Concat <axis = 0> (i, i, two) s = ConstantOfShape (c)", given)).proved);
 }
 
+/// Concat of x and a tensor of ones of [N, `count`, 4], whose first dim the file leaves open, beside x alone.
+TEST(ProofOfIdentities, JoinedWithNothing) {
+  const auto model = [](const std::string& axis, int64_t count) {
+    Example out(
+        "g (float[N,3,4] x) => (y) { d = Shape (x) n = Gather (d, i) c = Concat <axis = 0> (n, k, four) e = ConstantOfShape (c) y = Concat "
+        "<axis = " +
+        axis + "> (e, x) }");
+    return out.add("i", {0}).add("k", {count}).add("four", {4});
+  };
+  Example alone("g (float[N,3,4] x) => (y) { y = Identity (x) }");
+  EXPECT_TRUE(prove(model("1", 0), alone).proved);
+  EXPECT_TRUE(prove(model("-2", 0), alone).proved);
+  EXPECT_TRUE(prove(alone, model("1", 0)).proved);
+  EXPECT_FALSE(prove(model("1", 1), alone).proved);
+  EXPECT_FALSE(prove(model("2", 0), alone).proved) << "another axis, along which it has elements";
+}
+
 TEST(ProofOfIdentities, OperandsTakenOnceOrAlways) {
   EXPECT_TRUE(is_nothing("float[N,3] x", "Tile (n, r)", {{"r", {1, 1}}}));
   EXPECT_FALSE(is_nothing("float[N,3] x", "Tile (n, r)", {{"r", {1, 2}}}));
