@@ -49,6 +49,14 @@ bool is_comparable(const Node& node) {
   });
 }
 
+/// Whether another node may have the same operands: one that this node alone reads has to be a constant.
+bool shares_operands(const Node& node) {
+  return std::ranges::all_of(node.inputs(), [](const Value* input) {
+    return input == nullptr || input->uses().size() > 1 || input->initializer() != nullptr ||
+           (input->producer() != nullptr && input->producer()->is("Constant"));
+  });
+}
+
 /// Equal for nodes that compute the same.
 std::string key_of(const Node& node, PassContext& context) {
   std::string out;
@@ -96,17 +104,48 @@ void merge(const Merge& found, PassContext& context) {
   for (Value* const value : freed) release(*value, context);
 }
 
+/// The nodes of a graph that were visited, by what they compute.
+class VisitedNodes {
+ public:
+  explicit VisitedNodes(PassContext& context) : context_(context) {}
+
+  /// The first node that computes the same as this one, or the node itself.
+  const Node& first_like(const Node& node) {
+    if (shares_operands(node)) return *known_.try_emplace(key_of(node, context_), &node).first->second;
+    alone_.insert(&node);
+    return node;
+  }
+
+  /// Other nodes will read what these outputs' readers read.
+  void share(std::span<Value* const> outputs) {
+    for (const Value* const output : outputs) {
+      if (output == nullptr) continue;
+      for (const Use& use : output->uses()) {
+        if (alone_.erase(use.node) > 0) known_.try_emplace(key_of(*use.node, context_), use.node);
+      }
+    }
+  }
+
+ private:
+  PassContext& context_;
+  std::unordered_map<std::string, const Node*> known_;
+  std::unordered_set<const Node*> alone_;  ///< those that share no operands yet
+};
+
 void merge_in(Graph& graph, PassContext& context) {
-  std::unordered_map<std::string, const Node*> known;
+  VisitedNodes visited(context);
   for (auto at = graph.nodes().begin(); at != graph.nodes().end();) {
     check_interrupt();
     Node& node = *at++;
     if (!is_comparable(node)) continue;
-    const auto [found, is_new] = known.try_emplace(key_of(node, context), &node);
-    if (is_new) continue;
+    const Node& first = visited.first_like(node);
+    if (&first == &node) continue;
     rewrite_one(
-        FindingSubject(node), context, [&] { return match_merge(node, *found->second, context); },
-        [&](const Merge& merging) { merge(merging, context); });
+        FindingSubject(node), context, [&] { return match_merge(node, first, context); },
+        [&](const Merge& merging) {
+          visited.share(first.outputs());
+          merge(merging, context);
+        });
   }
 }
 

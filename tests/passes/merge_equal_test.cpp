@@ -23,6 +23,14 @@ TEST(MergeEqual, NodesWithEqualOperands) {
                  " y = Squeeze (m, k) }");
 }
 
+/// A node that was alone in reading its operand has an equal one once that operand has.
+TEST(MergeEqual, ChainsOneAfterTheOther) {
+  expect_rewrite(kMerge,
+                 "g (float[2,3] x, float[2,3] s) => (float[2,3] y) { a = Relu (x)  b = Neg (a)  c = Sub (b, s)  d = Relu (x)  e = Neg (d) "
+                 " f = Sub (e, s)  y = Mul (c, f) }",
+                 "g (float[2,3] x, float[2,3] s) => (float[2,3] y) { a = Relu (x)  b = Neg (a)  c = Sub (b, s)  y = Mul (c, c) }");
+}
+
 TEST(MergeEqual, OthersStay) {
   expect_nothing(kMerge, "g (float[2,3] x) => (float[2,3] y) { a = Elu <alpha = 0.5> (x)  b = Elu <alpha = 0.25> (x)  y = Mul (a, b) }");
   expect_nothing(kMerge, "g (float[2,3] x) => (float[2,3] y) { a = RandomNormalLike (x)  b = RandomNormalLike (x)  y = Mul (a, b) }");
