@@ -1037,6 +1037,23 @@ TEST(Verify, ANodeFarFromItsDoublePrecisionIsADefect) {
   }
 }
 
+/// Optimized, a quantizer and its inverse are one step, of which the last value alone is compared.
+TEST(Verify, AQuantizersTieThatFallsOtherwiseInOneStepIsNoDefect) {
+  Network n(1);
+  n.input("x", {"N", "64"}).output("y", {"N", "64"}).floats("half", {}, {0.5F}).floats("step", {}, {0.03125F});
+  n.node("Mul", {"x", "half"}, {"h"}), n.node("QuantizeLinear", {"h", "step"}, {"q"});
+  n.node("DequantizeLinear", {"q", "step"}, {"d"}), n.node("Mul", {"d", "d"}, {"y"});
+  const auto one_step = [](std::string_view name) {
+    return [=](Mode mode, const Node& node, const std::vector<Datum>& outputs) {
+      if (mode == Mode::optimized && node.output(0)->name() == name) outputs[0].tensor.data<float>()[0] += 0.03125F;
+    };
+  };
+  const VerifyResult result = verified_by_erring_executor(n, n, {nullptr, one_step("d")});
+  EXPECT_EQ(result.defect, "") << summary(result);
+  EXPECT_THAT(result.remarks, Contains(HasSubstr("optimized execution is"))) << summary(result);
+  EXPECT_THAT(verified_by_erring_executor(n, n, {nullptr, one_step("y")}).defect, HasSubstr("(Mul) alone"));
+}
+
 /// The number at the place of the best of eight scores, each of which occurs twice.
 Network chooser() {
   Network n(1);

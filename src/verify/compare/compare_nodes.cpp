@@ -130,11 +130,49 @@ std::vector<LayerResult> compare_open_nodes(const Pair& pair, const Reference& r
   return compare_nodes(pair, reference, sample, paired, feeding);
 }
 
-std::optional<LayerResult> erring_node(const Pair& pair, const Side& side, const Reference& reference, std::size_t sample, Mode mode) {
-  for (LayerResult& layer : compare_modes(task_of(pair, side, side, reference, sample, "node by node, in another mode"), mode)) {
-    if (!may_choose(*side.model->graph().find(layer.tensor)->producer()) && errs_alone(layer)) return std::move(layer);
+// Nodes of a model in another mode.
+namespace {
+
+/// The compared values of a model, each with what is computed for it beginning with values that are the same: nodes that run as one step
+/// read what the step computed, and not what was compared.
+class ComparedParts {
+ public:
+  ComparedParts(const Graph& graph, const std::vector<LayerResult>& layers) : graph_(graph) {
+    for (const LayerResult& layer : layers) {
+      if (layer.outcome == Outcome::same) same_.insert(graph.find(layer.tensor));
+    }
   }
-  return std::nullopt;
+
+  /// Whether a node that may choose has a part in a value.
+  [[nodiscard]] bool may_choose(const LayerResult& layer) {
+    std::vector<const Node*> open{graph_.find(layer.tensor)->producer()};
+    std::unordered_set<const Node*> seen;
+    while (!open.empty()) {
+      const Node& node = *open.back();
+      open.pop_back();
+      if (relayout::may_choose(node)) return true;
+      for (const Value* const input : node.inputs()) {
+        const Node* const maker = input == nullptr || same_.contains(input) ? nullptr : input->producer();
+        if (maker != nullptr && !constants_.is_constant(*input) && seen.insert(maker).second) open.push_back(maker);
+      }
+    }
+    return false;
+  }
+
+ private:
+  const Graph& graph_;
+  std::unordered_set<const Value*> same_;
+  Constants constants_;
+};
+
+}  // namespace
+
+std::optional<LayerResult> erring_node(const Pair& pair, const Side& side, const Reference& reference, std::size_t sample, Mode mode) {
+  std::vector<LayerResult> layers = compare_modes(task_of(pair, side, side, reference, sample, "node by node, in another mode"), mode);
+  ComparedParts parts(side.model->graph(), layers);
+  const auto errs = [&](const LayerResult& layer) { return errs_alone(layer) && !parts.may_choose(layer); };
+  const auto found = std::ranges::find_if(layers, errs);
+  return found == layers.end() ? std::nullopt : std::optional(std::move(*found));
 }
 
 bool is_open(const LayerResult& layer) {
