@@ -13,6 +13,7 @@
 #include "passes/edits.h"
 #include "passes/pass.h"
 #include "passes/rewrite.h"
+#include "relayout/findings.h"
 #include "relayout/graph.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
@@ -109,11 +110,14 @@ class VisitedNodes {
  public:
   explicit VisitedNodes(PassContext& context) : context_(context) {}
 
-  /// The first node that computes the same as this one, or the node itself.
-  const Node& first_like(const Node& node) {
-    if (shares_operands(node)) return *known_.try_emplace(key_of(node, context_), &node).first->second;
-    alone_.insert(&node);
-    return node;
+  /// The first node that computes the same as this one, which is visited now; nullptr: none before.
+  const Node* first_like(const Node& node) {
+    if (!shares_operands(node)) {
+      alone_.insert(&node);
+      return nullptr;
+    }
+    const auto [found, is_new] = known_.try_emplace(key_of(node, context_), &node);
+    return is_new ? nullptr : found->second;
   }
 
   /// Other nodes will read what these outputs' readers read.
@@ -138,12 +142,12 @@ void merge_in(Graph& graph, PassContext& context) {
     check_interrupt();
     Node& node = *at++;
     if (!is_comparable(node)) continue;
-    const Node& first = visited.first_like(node);
-    if (&first == &node) continue;
+    const Node* const first = visited.first_like(node);
+    if (first == nullptr) continue;
     rewrite_one(
-        FindingSubject(node), context, [&] { return match_merge(node, first, context); },
+        FindingSubject(node), context, [&] { return match_merge(node, *first, context); },
         [&](const Merge& merging) {
-          visited.share(first.outputs());
+          visited.share(first->outputs());
           merge(merging, context);
         });
   }
