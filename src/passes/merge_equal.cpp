@@ -105,7 +105,7 @@ void merge(const Merge& found, PassContext& context) {
   for (Value* const value : freed) release(*value, context);
 }
 
-/// The nodes of a graph that were visited, by what they compute.
+/// The visited nodes of a graph, by operator, attributes and operands.
 class VisitedNodes {
  public:
   explicit VisitedNodes(PassContext& context) : context_(context) {}
@@ -120,7 +120,7 @@ class VisitedNodes {
     return is_new ? nullptr : found->second;
   }
 
-  /// Other nodes will read what these outputs' readers read.
+  /// Makes the readers of these outputs known: after a merge, other nodes share their operands.
   void share(std::span<Value* const> outputs) {
     for (const Value* const output : outputs) {
       if (output == nullptr) continue;

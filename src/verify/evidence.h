@@ -80,7 +80,7 @@ class Evidence {
   /// What the proof leaves open: nothing for a proved pair. Not to be asked where proof() is null.
   [[nodiscard]] const std::vector<Unexplained>& unexplained() const { return measured_->proof->unexplained; }
 
-  // What is known of outputs before any rule is asked: of runs over the samples, and of B in double precision.
+  // Outputs, before any rule is asked: by runs over the samples, and of B in double precision.
 
   /// Differences of outputs that the rounding of the models' own values explains, or a choice among nearly equal numbers; empty unless
   /// these explain all.

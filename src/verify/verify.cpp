@@ -28,7 +28,7 @@ VerifyFindings find_left_out(const Steps& steps) {
 }
 
 /// Runs both models, and looks for what the runs do not show, if outputs agree: else they are the reason, and rules have nothing to add.
-/// What is asked of outputs first may cost runs, too; what comes behind the budget's doubt makes none but for the report.
+/// Questions about outputs may cost runs, too; behind the doubt of the budget, the report alone makes any.
 /// The figures stand in `measured`.
 VerifyFindings run_and_look(Pair& pair, std::span<const Rule> rules, VerifyResult& measured) {
   Measurement runs(pair, measured);

@@ -1052,6 +1052,13 @@ TEST(Verify, AQuantizersTieThatFallsOtherwiseInOneStepIsNoDefect) {
   EXPECT_EQ(result.defect, "") << summary(result);
   EXPECT_THAT(result.remarks, Contains(HasSubstr("optimized execution is"))) << summary(result);
   EXPECT_THAT(verified_by_erring_executor(n, n, {nullptr, one_step("y")}).defect, HasSubstr("(Mul) alone"));
+  // The quantizer's result may be compared, too.
+  n.output("q", {"N", "64"}, onnx::TensorProto::UINT8);
+  const auto both = [&](Mode mode, const Node& node, const std::vector<Datum>& outputs) {
+    if (mode == Mode::optimized && node.output(0)->name() == "q") outputs[0].tensor.data<uint8_t>()[0] ^= 1;
+    one_step("d")(mode, node, outputs);
+  };
+  EXPECT_EQ(verified_by_erring_executor(n, n, {nullptr, both}).defect, "");
 }
 
 /// The number at the place of the best of eight scores, each of which occurs twice.

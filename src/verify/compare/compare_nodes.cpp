@@ -133,8 +133,8 @@ std::vector<LayerResult> compare_open_nodes(const Pair& pair, const Reference& r
 // Nodes of a model in another mode.
 namespace {
 
-/// The compared values of a model, each with what is computed for it beginning with values that are the same: nodes that run as one step
-/// read what the step computed, and not what was compared.
+/// The compared values of a model, and the nodes behind each, back to values that are the same: nodes of one step read the step's own
+/// values, and are not fed.
 class ComparedParts {
  public:
   ComparedParts(const Graph& graph, const std::vector<LayerResult>& layers) : graph_(graph) {
