@@ -534,7 +534,7 @@ Found examine_product(Sides& sides, const Claim& claim) {
   // Gemm takes matrices. MatMul must, too, unless only elements in row-major order are compared: then the elements of the results are equal
   // if those of the data are, whatever their dims, because the last axis is as long as the weight's.
   const auto fits = [](Shapes& shapes, const Linear& product) {
-    const auto dims = certain_dims(shapes, product.data);
+    const auto dims = shapes.of(product.data);
     return dims && !dims->empty() && dims->back() == product.inputs && (dims->size() == 2 || !product.node->is("Gemm"));
   };
   const bool are_matrices = linear_a->rank == 2 && linear_b->rank == 2;

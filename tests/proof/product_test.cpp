@@ -1,5 +1,8 @@
 // Tests matrix products that other tools write differently, and Reshapes that are merged, moved or removed: equal ones, and lookalikes.
 
+#include <string>
+#include <vector>
+
 #include "relayout/proof.h"
 #include "support/proof_example.h"
 
@@ -77,6 +80,67 @@ TEST(ProofOfProducts, FlattenedForGemm) {
   // The Reshape upstream is in the original, and merges with the one that flattens.
   const Example deep = stacks("d = Reshape (x, full) m = MatMul (d, w) a = Add (m, b) y = Reshape (a, full)");
   EXPECT_TRUE(is_proved(prove(deep, stacks("f = Reshape (x, flat) g = Gemm (f, w, b) y = Reshape (g, full)"))));
+}
+
+/// x [N, S, 4] → y [N, S, 4], or with fewer free dims.
+Example free_stacks(const std::string& dims, const std::string& nodes) {
+  return Example("g (float[" + dims + "] x) => (float[" + dims + "] y) { " + nodes + " }")
+      .add("w", kWeight)
+      .add("b", kBias)
+      .add("column", normal("column", {3, 1}))
+      .add("flat", {-1, 4})
+      .add("rows", {-1, 3, 4})
+      .add("turned", {-1, 4, 3})
+      .add("pairs", {-1, 2})
+      .add("fives", {-1, 5})
+      .add("two", {2, 3, 4})
+      .add("own", {0, 3, 4})
+      .add("four", std::vector<int64_t>{4});
+}
+
+TEST(ProofOfProducts, FlattenedForGemmOfAnyBatch) {
+  const auto model = [](const std::string& nodes) { return free_stacks("N,3,4", nodes); };
+  const Example before = model("m = MatMul (x, w) y = Add (m, b)");
+  const std::string gemm = "f = Reshape (x, flat) g = Gemm (f, w, b) ";
+  EXPECT_TRUE(is_proved(prove(before, model(gemm + "y = Reshape (g, rows)"))));
+  EXPECT_TRUE(is_proved(prove(model(gemm + "y = Reshape (g, rows)"), before)));
+  EXPECT_TRUE(is_proved(prove(before, model("f = Flatten <axis = 2> (x) g = Gemm (f, w, b) y = Reshape (g, rows)"))));
+  EXPECT_TRUE(is_proved(prove(before, model("p = Reshape (x, pairs) f = Reshape (p, flat) g = Gemm (f, w, b) y = Reshape (g, rows)"))));
+  const std::string relu = gemm + "a = Relu (g) e = Erf (a) ";
+  EXPECT_TRUE(is_proved(prove(model("m = MatMul (x, w) n = Add (m, b) a = Relu (n) y = Erf (a)"), model(relu + "y = Reshape (e, rows)"))));
+  const std::vector<std::string> others = {
+      gemm + "y = Reshape (g, turned)",
+      gemm + "y = Reshape (g, two)",
+      gemm + "r = Reshape (g, rows) y = Add (r, column)",
+      "f = Reshape (x, fives) p = Reshape (f, flat) g = Gemm (p, w, b) y = Reshape (g, rows)",
+      "f = Reshape (x, flat) g = Gemm <transB = 1> (f, w, b) y = Reshape (g, rows)",
+      "t = Transpose <perm = [1, 0, 2]> (x) f = Reshape (t, flat) g = Gemm (f, w, b) y = Reshape (g, rows)",
+  };
+  for (const std::string& after : others) {
+    EXPECT_FALSE(prove(before, model(after)).proved) << after;
+  }
+}
+
+TEST(ProofOfProducts, FlattenedForGemmOfAnyBatchAndLength) {
+  const auto model = [](const std::string& nodes) { return free_stacks("N,S,4", nodes); };
+  const Example before = model("m = MatMul (x, w) y = Add (m, b)");
+  const std::string gemm = "f = Reshape (x, flat) g = Gemm (f, w, b) ";
+  EXPECT_TRUE(is_proved(prove(before, model(gemm + "s = Shape (x) y = Reshape (g, s)"))));
+  EXPECT_TRUE(is_proved(prove(before, model(gemm + "s = Shape <end = 2> (x) t = Concat <axis = 0> (s, four) y = Reshape (g, t)"))));
+  EXPECT_FALSE(prove(before, model(gemm + "y = Reshape (g, rows)")).proved) << "S may be another number than 3";
+  EXPECT_FALSE(prove(before, model(gemm + "n = Shape <end = 1> (x) s = Shape <start = 1, end = 2> (x) t = Concat <axis = 0> (s, n, four)"
+                                          " y = Reshape (g, t)"))
+                   .proved)
+      << "[S, N, 4]";
+}
+
+TEST(ProofOfReshapes, AStepThatMayEnlargeIsNotFlat) {
+  // [6 N, 1] + [4] has four times the elements of x, in another order than [N, 6] + [4, 1].
+  const auto model = [](const std::string& nodes) {
+    return Example("g (float[N,6] x) => (float[a,b] y) { " + nodes + " }").add("b", kBias).add("column", {-1, 1}).add("wide", {-1, 6});
+  };
+  EXPECT_FALSE(
+      prove(model("f = Reshape (x, column) a = Add (f, b) y = Reshape (a, wide)"), model("f = Flatten (x) y = Reshape (f, wide)")).proved);
 }
 
 TEST(ProofOfReshapes, ElementwiseNodesMayBeFlat) {
