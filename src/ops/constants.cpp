@@ -251,6 +251,7 @@ bool Constants::is_constant(const Value& value) {
 }
 
 const Constants::Known& Constants::look_up(const Value& value) {
+  if (const auto found = known_.find(&value); found != known_.end()) return found->second;
   struct Open {
     const Value* value;
     std::size_t next = 0;  // operand to examine
