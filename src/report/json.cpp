@@ -46,13 +46,9 @@ Json::Json() : value_(std::make_unique<Value>()) {}
 Json::~Json() = default;
 Json::Json(std::unique_ptr<Value> value) : value_(std::move(value)) {}
 Json::Json(const Json& other) : value_(std::make_unique<Value>(*other.value_)) {}
-Json& Json::operator=(const Json& other) {
-  if (this != &other) value_ = std::make_unique<Value>(*other.value_);
-  return *this;
-}
 // A moved-from value is null, so that every member function may be called on it.
 Json::Json(Json&& other) noexcept : value_(std::exchange(other.value_, std::make_unique<Value>())) {}
-Json& Json::operator=(Json&& other) noexcept {
+Json& Json::operator=(Json other) noexcept {
   std::swap(value_, other.value_);
   return *this;
 }

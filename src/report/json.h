@@ -21,8 +21,7 @@ class Json {
   ~Json();
   Json(const Json& other);
   Json(Json&& other) noexcept;
-  Json& operator=(const Json& other);
-  Json& operator=(Json&& other) noexcept;
+  Json& operator=(Json other) noexcept;
 
   // NOLINTBEGIN(google-explicit-constructor): a plain value is a JSON value
   Json(std::string_view text);
