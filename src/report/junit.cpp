@@ -128,11 +128,8 @@ bool is_bad(const JunitCase& one) {
 std::string code(std::string_view text) {
   std::string out = "<code>";
   for (const char c : escape_markup(text)) {
-    if (c == '|' || c == '`' || c == '\\' || c == '*' || c == '_' || c == '[' || c == '~') {
-      out += "&#" + std::to_string(static_cast<int>(c)) + ";";
-    } else {
-      out += c == '\n' ? ' ' : c;
-    }
+    const bool is_markup = std::string_view("|`\\*_[~").find(c) != std::string_view::npos;
+    out += is_markup ? "&#" + std::to_string(static_cast<int>(c)) + ";" : std::string(1, c == '\n' ? ' ' : c);
   }
   return out + "</code>";
 }

@@ -36,27 +36,12 @@ std::string printable_markup(std::string_view text) {
 }
 
 std::string escape_markup(std::string_view text) {
+  constexpr std::string_view kSpecial = "&<>\"'";
+  constexpr auto kEntities = std::to_array<const char*>({"&amp;", "&lt;", "&gt;", "&quot;", "&#39;"});
   std::string out;
   for (const char c : printable_markup(text)) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      case '\'':
-        out += "&#39;";
-        break;
-      default:
-        out += c;
-    }
+    const std::size_t special = kSpecial.find(c);
+    out += special == std::string_view::npos ? std::string(1, c) : kEntities[special];
   }
   return out;
 }
@@ -195,13 +180,7 @@ th,td{padding-right:.4rem}}
 /// JSON that cannot close its enclosing element.
 std::string embedded(const Json& data) {
   std::string out;
-  for (const char c : data.dump(-1)) {
-    if (c == '<') {
-      out += "\\u003c";
-    } else {
-      out += c;
-    }
-  }
+  for (const char c : data.dump(-1)) out += c == '<' ? "\\u003c" : std::string(1, c);
   return out;
 }
 

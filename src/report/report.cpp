@@ -57,16 +57,8 @@ svg .work{fill:var(--first);fill-opacity:.35;stroke:var(--ink);stroke-opacity:.6
 
 /// A sign that shows the verdict without colour.
 std::string_view sign_of(Style style) {
-  switch (style) {
-    case Style::good:
-      return "✓ ";
-    case Style::bad:
-      return "✗ ";
-    case Style::warning:
-      return "⚠ ";
-    default:
-      return "";
-  }
+  constexpr auto kSigns = std::to_array<std::string_view>({"", "", "✓ ", "✗ ", "⚠ ", ""});  // in the order of Style
+  return kSigns[static_cast<std::size_t>(style)];
 }
 
 }  // namespace
