@@ -167,40 +167,32 @@ std::string svg_bars(const std::vector<SvgBar>& bars) {
 // Counts of elements by their error.
 namespace {
 
-class Histogram {
+class Histogram : Frame {
  public:
   using Columns = std::vector<std::pair<std::string, double>>;
 
-  Histogram(const Columns& columns, Room room) : columns_(columns), room_(room) {
+  Histogram(const Columns& columns, Room r)
+      : Frame{.room = r, .left = 10, .right = 14, .top = 20, .bottom = 40, .height = 180}, columns_(columns) {
     for (const auto& [name, count] : columns) most_ = std::max(most_, count);
-    step_ = (width_ - kLeft - kRight) / static_cast<double>(std::max<std::size_t>(columns.size(), 8));
+    step_ = (width - left - right) / static_cast<double>(std::max<std::size_t>(columns.size(), 8));
   }
 
   [[nodiscard]] std::string draw(const std::string& x_title) const {
-    std::string out = open_chart(room_, width_, kHeight, "error histogram");
+    std::string out = open_chart(room, width, height, "error histogram");
     for (std::size_t i = 0; i < columns_.size(); ++i) out += column(i);
-    return out + svg_label(width_ / 2, kHeight - 8, shortened(x_title, is_slim() ? 52 : 100), "label middle") + "</svg>\n";
+    return out + svg_label(width / 2, height - 8, shortened(x_title, is_slim() ? 52 : 100), "label middle") + "</svg>\n";
   }
 
  private:
-  static constexpr double kHeight = 180, kLeft = 10, kRight = 14, kTop = 20, kBottom = 40;
-
-  [[nodiscard]] bool is_slim() const { return room_ == Room::slim; }
-
   [[nodiscard]] std::string column(std::size_t i) const {
     const auto& [name, count] = columns_[i];
     const double share = count > 0 ? (1 + std::log10(count)) / (1 + std::log10(most_)) : 0;
-    const double height = (kHeight - kTop - kBottom) * share, x = kLeft + step_ * static_cast<double>(i);
-    std::string out = svg_box(x + 2, kHeight - kBottom - height, step_ - 4, height, "plain");
-    if (is_named(i)) out += svg_label(x + step_ / 2, kHeight - kBottom + 14, name, "label middle small");
-    if (count > 0 && is_counted(i)) {
-      out += svg_label(x + step_ / 2, kHeight - kBottom - height - 4, count_text(count), "label middle small");
-    }
+    const double tall = (floor() - top) * share, at = left + step_ * static_cast<double>(i);
+    std::string out = svg_box(at + 2, floor() - tall, step_ - 4, tall, "plain");
+    if (is_named(i)) out += svg_label(at + step_ / 2, floor() + 14, name, "label middle small");
+    const std::string text = count < 1e4 ? fixed(count, 0) : scientific(count);
+    if (count > 0 && is_counted(i)) out += svg_label(at + step_ / 2, floor() - tall - 4, text, "label middle small");
     return out;
-  }
-
-  static std::string count_text(double count) {
-    return count < 1e4 ? coordinate(count).substr(0, coordinate(count).size() - 2) : scientific(count);
   }
 
   // With more columns, every fourth has room for its name, and some for their counts.
@@ -215,8 +207,7 @@ class Histogram {
   }
 
   const Columns& columns_;
-  Room room_;
-  double width_ = drawing_width(room_), step_ = 0, most_ = 1;
+  double step_ = 0, most_ = 1;
 };
 
 }  // namespace
