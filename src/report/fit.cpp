@@ -241,16 +241,13 @@ std::string part(std::string_view name, std::size_t count, bool is_last) {
     name.remove_prefix(length);
   }
   if (is_last) std::ranges::reverse(characters);
-  std::vector<std::string_view> taken;
+  std::string out;
   std::size_t width = 0;
   for (const std::string_view character : characters) {
     width += display_width(character);
     if (width > count) break;
-    taken.push_back(character);
+    out.insert(is_last ? 0 : out.size(), character);
   }
-  if (is_last) std::ranges::reverse(taken);
-  std::string out;
-  for (const std::string_view character : taken) out += character;
   return out;
 }
 
