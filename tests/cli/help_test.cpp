@@ -14,8 +14,7 @@ TEST(HelpText, AlignsAndWraps) {
   help.begin_group("More");
   help.add("--a-very-long-option", "WITH|LONG|VALUES", "below");
   help.add("--wrapped", "", std::string("word ") + std::string(40, 'x') + " " + std::string(20, 'y'));
-  help.add("--hidden", "", "not shown");
-  help.hide_last();
+  help.add("--hidden", "", "");
   EXPECT_EQ(help.to_text(80),
             "relayout convert: fold things\n"
             "\n"

@@ -42,14 +42,11 @@ void HelpText::begin_group(std::string_view title) {
 }
 
 void HelpText::add(std::string_view names, std::string_view placeholder, std::string_view help) {
+  if (help.empty()) return;
   // Aligns long names in one column, with or without a short name before them.
   std::string left = (names.starts_with("--") ? "    " : "") + std::string(names);
   if (!placeholder.empty()) left += " " + std::string(placeholder);
   groups_.back().entries.push_back({std::move(left), std::string(help)});
-}
-
-void HelpText::hide_last() {
-  groups_.back().entries.pop_back();
 }
 
 std::string HelpText::to_text(std::size_t all) const {

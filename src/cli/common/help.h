@@ -21,9 +21,8 @@ class HelpText {
   HelpText(std::string_view command, std::string_view summary, std::string_view synopsis, std::string_view examples);
 
   void begin_group(std::string_view title);
+  /// Adds an entry, unless its help is empty.
   void add(std::string_view names, std::string_view placeholder, std::string_view help);
-  /// Removes the last added entry.
-  void hide_last();
   /// The help in lines of at most `all` columns.
   [[nodiscard]] std::string to_text(std::size_t all) const;
 

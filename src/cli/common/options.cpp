@@ -249,10 +249,6 @@ OptionFacts& OptionSet::assignments(std::string_view names, std::string_view pla
   return entry.facts;
 }
 
-void OptionSet::hide_last() {
-  impl_->help.hide_last();
-}
-
 void OptionSet::finish(std::vector<std::string> commands) {
   impl_->sections = std::move(commands);
   Declared& config = impl_->declare(

@@ -47,7 +47,7 @@ class OptionSet {
   void forms(FormChoice choice);
 
   // `names`: as the user types them, "-o, --output". `placeholder`: the word for the value in the help. What is returned takes what else
-  // there is to say of the option.
+  // there is to say of the option. Without `help` it is hidden.
   OptionFacts& flag(std::string_view names, bool& target, std::string_view help);
   /// A flag with two forms, --NAME and --no-NAME.
   OptionFacts& toggle(std::string_view name, bool& target, std::string_view help);
@@ -67,8 +67,6 @@ class OptionSet {
                     char separator = '\0');
   /// NAME=VALUE; may be given several times.
   OptionFacts& assignments(std::string_view names, std::string_view placeholder, Assignments& target, std::string_view help);
-  /// Hides the option declared last from the help.
-  void hide_last();
 
   /// Refuses options without effect in a form that the arguments choose.
   void check_form(Forms form) const;

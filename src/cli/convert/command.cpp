@@ -162,8 +162,7 @@ void declare_passes(OptionSet& options, ConvertRequest& request) {
   options.flag("--freeze", passes.freeze, "treat initializers that callers could override as constants");
   options.flag("--require-all-folded", convert.require_all_folded,
                "write nothing and exit 1 when a BatchNormalization stays that --exclude and --only do not leave out");
-  options.integer("--stop-after", "N", 0, passes.stop_after, "stop after N rewrites").only(kAnything);
-  options.hide_last();
+  options.integer("--stop-after", "N", 0, passes.stop_after, "").only(kAnything);
   options.flag("--verify", convert.verify, "verify the result against MODEL: write nothing and exit 1 when it is not the same");
   options.assignments("--dim", "N=2", request.dims, "with --verify and --emit: set the size of a named dimension")
       .needs({"--verify", "--emit"}, "--set-dim gives the result a size");
