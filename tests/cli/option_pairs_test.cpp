@@ -96,9 +96,8 @@ bool all_have_effect(const OptionSet& options, const Words& words, Forms by_argu
         if (form.chooser != name && !facts.is_for(form.bit, choice)) return false;
       }
     }
-    const bool lacks =
-        !facts.needed().empty() && std::ranges::none_of(facts.needed(), [&](const std::string& one) { return has(words, one); });
-    return !lacks && !meets_any(facts.excluded(), words) && !meets_any(facts.idle(), words);
+    const bool lacks = !facts.needed.empty() && std::ranges::none_of(facts.needed, [&](const std::string& one) { return has(words, one); });
+    return !lacks && !meets_any(facts.excluded, words) && !meets_any(facts.idle, words);
   });
 }
 
@@ -106,7 +105,7 @@ bool all_have_effect(const OptionSet& options, const Words& words, Forms by_argu
 std::vector<Names> companions_of(const OptionSet& options, const std::string& name) {
   const OptionFacts& facts = options.facts(name);
   std::vector<Names> out;
-  if (!facts.needed().empty()) out.push_back(facts.needed());
+  if (!facts.needed.empty()) out.push_back(facts.needed);
   for (const FormChoice& choice : options.form_choices()) {
     Names choosers;
     for (const OptionForm& form : choice) {

@@ -27,13 +27,13 @@ class GivenOptions {
   void check() const {
     for (const OptionState& option : options_) check_needs(option);
     for (const OptionState& option : options_) {
-      if (option.is_given) check_conflicts(option, option.facts->excluded());
+      if (option.is_given) check_conflicts(option, option.facts->excluded);
     }
     for (const FormChoice& choice : choices_) {
       for (const OptionForm& form : choice) check_chosen(form, choice);
     }
     for (const OptionState& option : options_) {
-      if (option.is_given && option.is_written_here) check_conflicts(option, option.facts->idle());
+      if (option.is_given && option.is_written_here) check_conflicts(option, option.facts->idle);
     }
   }
 
@@ -49,7 +49,7 @@ class GivenOptions {
   /// Refuses an option without one of those that it needs, or that choose one of its forms.
   void check_needs(const OptionState& option) const {
     if (!option.is_given || !option.is_written_here) return;
-    check_needs(option, option.facts->needed());
+    check_needs(option, option.facts->needed);
     for (const FormChoice& choice : choices_) {
       if (!option.facts->is_for(choice.front().bit, choice)) check_needs(option, choosers_of(option, choice));
     }
@@ -58,7 +58,7 @@ class GivenOptions {
     if (needed.empty() || std::ranges::any_of(needed, [&](const std::string& one) { return is_given(one); })) return;
     std::string list;
     for (const std::string& one : needed) list.append(list.empty() ? "" : one == needed.back() ? " or " : ", ").append(one);
-    const std::string& otherwise = option.facts->otherwise();
+    const std::string& otherwise = option.facts->otherwise;
     fail(ErrorKind::usage, option.name + " has no effect without " + list + (otherwise.empty() ? "" : ": " + otherwise));
   }
   /// The options that choose its forms. Choosing a form suffices for its cases.
@@ -106,45 +106,45 @@ class GivenOptions {
 
 }  // namespace
 
-OptionFacts& OptionFacts::only(Forms forms) {
-  forms_ = forms;
+OptionFacts& OptionFacts::only(Forms some) {
+  forms = some;
   return *this;
 }
 
-OptionFacts& OptionFacts::because(Forms forms, std::string_view why) {
-  reasons_.emplace_back(forms, why);
+OptionFacts& OptionFacts::because(Forms some, std::string_view why) {
+  reasons.emplace_back(some, why);
   return *this;
 }
 
-OptionFacts& OptionFacts::needs(Names others, std::string_view otherwise) {
-  otherwise_ = otherwise;
-  needs_.assign(others.begin(), others.end());
+OptionFacts& OptionFacts::needs(Names others, std::string_view instead) {
+  otherwise = instead;
+  needed.assign(others.begin(), others.end());
   return *this;
 }
 
 OptionFacts& OptionFacts::excludes(Names others, std::string_view why) {
-  excludes_.push_back({{others.begin(), others.end()}, std::string(why)});
+  excluded.push_back({{others.begin(), others.end()}, std::string(why)});
   return *this;
 }
 
 OptionFacts& OptionFacts::idle_with(Names others, std::string_view why) {
-  idle_.push_back({{others.begin(), others.end()}, std::string(why)});
+  idle.push_back({{others.begin(), others.end()}, std::string(why)});
   return *this;
 }
 
 OptionFacts& OptionFacts::beside_results() {
-  decides_results_ = false;
+  decides_results = false;
   return *this;
 }
 
 bool OptionFacts::is_for(Forms form, const FormChoice& choice) const {
-  const Forms own = forms_ & all_of(choice);
+  const Forms own = forms & all_of(choice);
   return own == 0 || (own & form) != 0;
 }
 
 std::string_view OptionFacts::why_not(const OptionForm& form) const {
-  const auto own = std::ranges::find_if(reasons_, [&](const auto& reason) { return (reason.first & form.bit) != 0; });
-  return own == reasons_.end() ? form.why : own->second;
+  const auto own = std::ranges::find_if(reasons, [&](const auto& reason) { return (reason.first & form.bit) != 0; });
+  return own == reasons.end() ? form.why : own->second;
 }
 
 void check_options(const std::vector<OptionState>& options, const std::vector<FormChoice>& choices) {

@@ -26,8 +26,7 @@ using FormChoice = std::vector<OptionForm>;
 /// What is declared of an option besides its name and value; option_rules.cpp derives from it which options are refused. Options that
 /// contradict each other are refused wherever they come from. An option that has no effect is refused on the command line only: one in a
 /// configuration file may be for other calls.
-class OptionFacts {
- public:
+struct OptionFacts {
   using Names = std::initializer_list<std::string_view>;
   struct Conflict {
     std::vector<std::string> others;
@@ -35,11 +34,11 @@ class OptionFacts {
   };
 
   /// It has an effect in these forms alone; where they name none of a choice, in all of that choice.
-  OptionFacts& only(Forms forms);
+  OptionFacts& only(Forms some);
   /// Why it has none in these forms, in place of their own words.
-  OptionFacts& because(Forms forms, std::string_view why);
-  /// It has an effect together with one of these alone; `otherwise` says what does it without them.
-  OptionFacts& needs(Names others, std::string_view otherwise = {});
+  OptionFacts& because(Forms some, std::string_view why);
+  /// It has an effect together with one of these alone; `instead` says what does it without them.
+  OptionFacts& needs(Names others, std::string_view instead = {});
   /// It contradicts each of these.
   OptionFacts& excludes(Names others, std::string_view why = {});
   /// It has no effect together with any of these.
@@ -50,20 +49,13 @@ class OptionFacts {
   /// Whether it has an effect in a form of this choice.
   [[nodiscard]] bool is_for(Forms form, const FormChoice& choice) const;
   [[nodiscard]] std::string_view why_not(const OptionForm& form) const;
-  [[nodiscard]] Forms forms() const noexcept { return forms_; }
-  [[nodiscard]] const std::vector<std::string>& needed() const noexcept { return needs_; }
-  [[nodiscard]] const std::string& otherwise() const noexcept { return otherwise_; }
-  [[nodiscard]] const std::vector<Conflict>& excluded() const noexcept { return excludes_; }
-  [[nodiscard]] const std::vector<Conflict>& idle() const noexcept { return idle_; }
-  [[nodiscard]] bool decides_results() const noexcept { return decides_results_; }
 
- private:
-  Forms forms_ = 0;  ///< 0: all
-  std::vector<std::pair<Forms, std::string>> reasons_;
-  std::vector<std::string> needs_;
-  std::string otherwise_;  ///< with needs_: end of the message
-  std::vector<Conflict> excludes_, idle_;
-  bool decides_results_ = true;
+  Forms forms = 0;  ///< 0: all
+  std::vector<std::pair<Forms, std::string>> reasons;
+  std::vector<std::string> needed;
+  std::string otherwise;  ///< with `needed`: end of the message
+  std::vector<Conflict> excluded, idle;
+  bool decides_results = true;
 };
 
 /// An option and where it comes from.

@@ -448,7 +448,7 @@ std::vector<std::string> OptionSet::given_for(Forms forms) const {
   };
   std::vector<std::string> out;
   for (const auto& entry : impl_->declared) {
-    if (entry->option == nullptr || entry->is_off() || !entry->facts.decides_results() || !is_for_all(entry->facts)) continue;
+    if (entry->option == nullptr || entry->is_off() || !entry->facts.decides_results || !is_for_all(entry->facts)) continue;
     if (entry->is_flag) {
       if (!entry->values.empty()) out.push_back(entry->values.back() == "true" ? entry->state().name : entry->label());
       continue;
