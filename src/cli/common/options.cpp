@@ -80,7 +80,15 @@ struct OptionSet::Declared {
 
   [[nodiscard]] const std::string& label() const { return names.back(); }
   [[nodiscard]] bool is_off() const { return is_flag && !is_toggle && !values.empty() && values.back() == "false"; }
-  [[nodiscard]] OptionState state() const;
+  [[nodiscard]] OptionState state() const {
+    const auto name = std::ranges::find_if(names, [](const std::string& one) { return one.starts_with("--"); });
+    return {.name = name == names.end() ? label() : *name,
+            .names = names,
+            .facts = &facts,
+            .is_given = !values.empty() && !is_off(),
+            .is_written_here = is_given,
+            .place = place};
+  }
 };
 
 struct OptionSet::Impl {
@@ -95,23 +103,179 @@ struct OptionSet::Impl {
   Forms group_forms = 0;  ///< of the options declared next
   bool group_beside_results = false;
 
-  [[nodiscard]] const Declared& find(std::string_view name) const;
-  [[nodiscard]] std::vector<OptionState> states() const;
-  Declared& declare(std::string_view names, std::string_view placeholder, std::string_view text);
-  Declared& add_valued(Declared& entry);
-  Declared& add_flag(Declared& entry, const std::string& names);
-  [[nodiscard]] std::vector<std::string> option_names() const;
-  [[nodiscard]] bool is_value(const std::string& word) const;
+  [[nodiscard]] const Declared& find(std::string_view name) const {
+    for (const auto& entry : declared) {
+      if (std::ranges::find(entry->names, name) != entry->names.end()) return *entry;
+    }
+    fail(ErrorKind::defect, "no option " + quote(name) + " of " + command);
+  }
+
+  [[nodiscard]] std::vector<OptionState> states() const {
+    std::vector<OptionState> out;
+    for (const auto& entry : declared) {
+      if (entry->option != nullptr) out.push_back(entry->state());
+    }
+    return out;
+  }
+
+  Declared& declare(std::string_view names, std::string_view placeholder, std::string_view text) {
+    help.add(names, placeholder, text);
+    declared.push_back(std::make_unique<Declared>());
+    for (const std::string& name : split(names, ',')) declared.back()->names.push_back(name.substr(name.find_first_not_of(' ')));
+    declared.back()->facts.only(group_forms);
+    if (group_beside_results) declared.back()->facts.beside_results();
+    return *declared.back();
+  }
+
+  Declared& add_valued(Declared& entry) {
+    // One value per occurrence; check_and_assign() checks the number of occurrences.
+    entry.option = app.add_option(joined(entry.names, ","))->expected(1)->take_all()->allow_extra_args(false);
+    return entry;
+  }
+
+  Declared& add_flag(Declared& entry, const std::string& names) {
+    entry.is_flag = entry.repeatable = true;
+    entry.option = app.add_flag(names)->take_last();
+    return entry;
+  }
+
+  [[nodiscard]] std::vector<std::string> option_names() const {
+    std::vector<std::string> out;
+    for (const auto& entry : declared) {
+      if (entry->option != nullptr) out.insert(out.end(), entry->names.begin(), entry->names.end());
+    }
+    return out;
+  }
+
+  /// Whether a word is a value of some option rather than the name of a file.
+  [[nodiscard]] bool is_value(const std::string& word) const {
+    std::error_code ignored;
+    if (std::filesystem::exists(word, ignored)) return false;
+    return word == "true" || word == "false" || std::ranges::any_of(declared, [&](const auto& entry) {
+             return std::ranges::find(entry->choices, word) != entry->choices.end();
+           });
+  }
+
   [[nodiscard]] bool is_configurable(const Declared& entry) const {
     return entry.option != nullptr && &entry != config && &entry != help_flag;
   }
-  void refuse_values_of_flags(std::span<const std::string> arguments) const;
-  void tokenize(std::span<const std::string> arguments);
-  void read_config(const std::string& path);
-  void set_from_config(const ConfigEntry& given);
-  [[noreturn]] void refuse_key(const ConfigEntry& given) const;
-  void check_and_assign(Declared& entry) const;
-  void check_and_assign();
+
+  /// A value after a flag would be taken for a file.
+  void refuse_values_of_flags(std::span<const std::string> arguments) const {
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+      const std::string& word = arguments[i];
+      const std::size_t equals = word.find('=');
+      for (const auto& entry : declared) {
+        if (!entry->is_flag || std::ranges::find(entry->names, word.substr(0, equals)) == entry->names.end()) continue;
+        const std::string value = equals != std::string::npos ? word.substr(equals + 1) : i + 1 < arguments.size() ? arguments[i + 1] : "";
+        const bool is_taken = equals != std::string::npos ? value != "true" && value != "false" : is_value(value);
+        if (is_taken) usage(entry->label() + " takes no value: " + quote(value));
+      }
+    }
+  }
+
+  void tokenize(std::span<const std::string> arguments) {
+    const auto mark = std::ranges::find(arguments, "--");
+    refuse_values_of_flags({arguments.begin(), mark});
+    try {
+      app.parse(std::vector<std::string>(std::make_reverse_iterator(mark), arguments.rend()));  // it expects them in reverse order
+    } catch (const CLI::ArgumentMismatch& error) {
+      const std::string message = error.what();
+      usage(message.substr(0, message.find(':')) + " needs a value");
+    } catch (const CLI::ParseError& error) {
+      usage(escape(error.what()));
+    }
+    for (const auto& entry : declared) {
+      if (entry->option == nullptr) continue;
+      entry->values = entry->option->results();
+      entry->is_given = !entry->values.empty();
+    }
+    std::vector<std::string> others;
+    for (const std::string& word : app.remaining()) {
+      if (word.starts_with('-') && word != kStream) {
+        const std::string name = word.substr(0, word.find('='));
+        usage("unknown option " + quote(name) + " of " + command + file_advice(word, did_you_mean(name, option_names(), "; ")));
+      }
+      others.push_back(word);
+    }
+    if (mark != arguments.end()) others.insert(others.end(), mark + 1, arguments.end());
+    if (positional != nullptr) {
+      positional->values = std::move(others);
+    } else if (!others.empty()) {
+      usage(command + " takes no argument: " + quote(others.front()));
+    }
+  }
+
+  void read_config(const std::string& path) {
+    const std::string text = read_text(*File::open(path), kLargestConfig, "a configuration file");
+    for (const ConfigEntry& entry : parse_config(text, path, sections)) {
+      if (entry.section.empty() || entry.section == command) set_from_config(entry);
+    }
+  }
+
+  void set_from_config(const ConfigEntry& given) {
+    for (const auto& entry : declared) {
+      const auto name = std::ranges::find(entry->names, "--" + given.key);
+      if (!is_configurable(*entry) || name == entry->names.end()) continue;
+      // The command line takes precedence. The section of the command follows the options for all commands, and overrides them.
+      if (entry->is_given) return;
+      if (entry->is_flag != (given.kind == ConfigEntry::Kind::boolean)) {
+        usage(given.place + ": " + quote(given.key) + (entry->is_flag ? " is true or false" : " needs a value, not true or false") +
+              belongs_below(given));
+      }
+      if (!entry->repeatable && given.values.size() != 1) {
+        usage(given.place + ": " + quote(given.key) + " takes one value, not " + std::to_string(given.values.size()));
+      }
+      entry->values = given.values;
+      entry->place = given.place;
+      const bool negative = name != entry->names.begin() && name->starts_with("--no-");
+      if (entry->is_flag) entry->values[0] = (given.values[0] == "true") != negative ? "true" : "false";
+      return;
+    }
+    refuse_key(given);
+  }
+
+  [[noreturn]] void refuse_key(const ConfigEntry& given) const {
+    std::vector<std::string> known;
+    for (const auto& entry : declared) {
+      for (const std::string& name : entry->names) {
+        if (is_configurable(*entry) && name.starts_with("--")) known.push_back(name.substr(2));
+      }
+    }
+    const std::string key = given.key.substr(std::min(given.key.find_first_not_of('-'), given.key.size()));
+    const bool has_dashes = key != given.key && std::ranges::find(known, key) != known.end();
+    usage(given.place + ": unknown option " + quote(given.key) + " of " + command +
+          (has_dashes ? "; options are written here without dashes: " + quote(key) : did_you_mean(key, known, "; ")) +
+          belongs_below(given));
+  }
+
+  void check_and_assign(Declared& entry) const {
+    if (!entry.place.empty()) {
+      try {
+        return entry.assign(entry.values);
+      } catch (const Error& error) {
+        fail(error.kind(), entry.place + ": " + error.what(), error.hint());
+      }
+    }
+    if (!entry.repeatable && entry.values.size() > 1) usage(entry.label() + " is given more than once");
+    const std::vector<std::string> names = option_names();
+    for (const std::string& value : entry.values) {
+      if (std::ranges::find(names, value) != names.end()) usage(entry.label() + " needs a value, not " + quote(value));
+    }
+    entry.assign(entry.values);
+  }
+
+  void check_and_assign() {
+    for (const auto& entry : declared) {
+      if (entry->option != nullptr && !entry->values.empty()) check_and_assign(*entry);
+    }
+    if (positional == nullptr) return;
+    const std::vector<std::string>& given = positional->values;
+    if (given.size() < minimum) usage(command + " needs " + positional->label() + "; see relayout " + command + " --help");
+    if (given.size() > maximum) usage(command + " takes no further argument: " + quote(given[maximum]));
+    if (std::ranges::count(given, kStream) > 1) usage("standard input is there twice (-): it can be read once");
+    positional->assign(given);
+  }
 };
 
 OptionSet::OptionSet(std::string_view command, std::string_view summary, std::string_view synopsis, std::string_view examples)
@@ -123,27 +287,6 @@ OptionSet::OptionSet(std::string_view command, std::string_view summary, std::st
 }
 
 OptionSet::~OptionSet() = default;
-
-OptionSet::Declared& OptionSet::Impl::declare(std::string_view names, std::string_view placeholder, std::string_view text) {
-  help.add(names, placeholder, text);
-  declared.push_back(std::make_unique<Declared>());
-  for (const std::string& name : split(names, ',')) declared.back()->names.push_back(name.substr(name.find_first_not_of(' ')));
-  declared.back()->facts.only(group_forms);
-  if (group_beside_results) declared.back()->facts.beside_results();
-  return *declared.back();
-}
-
-OptionSet::Declared& OptionSet::Impl::add_valued(Declared& entry) {
-  // One value per occurrence; check_and_assign() checks the number of occurrences.
-  entry.option = app.add_option(joined(entry.names, ","))->expected(1)->take_all()->allow_extra_args(false);
-  return entry;
-}
-
-OptionSet::Declared& OptionSet::Impl::add_flag(Declared& entry, const std::string& names) {
-  entry.is_flag = entry.repeatable = true;
-  entry.option = app.add_flag(names)->take_last();
-  return entry;
-}
 
 void OptionSet::group(std::string_view title, Forms forms, bool beside_results) {
   impl_->help.begin_group(title);
@@ -260,145 +403,6 @@ void OptionSet::finish(std::vector<std::string> commands) {
   impl_->help_flag = &impl_->add_flag(help, "-h,--help");
 }
 
-std::vector<std::string> OptionSet::Impl::option_names() const {
-  std::vector<std::string> out;
-  for (const auto& entry : declared) {
-    if (entry->option != nullptr) out.insert(out.end(), entry->names.begin(), entry->names.end());
-  }
-  return out;
-}
-
-/// Whether a word is a value of some option rather than the name of a file.
-bool OptionSet::Impl::is_value(const std::string& word) const {
-  std::error_code ignored;
-  if (std::filesystem::exists(word, ignored)) return false;
-  return word == "true" || word == "false" ||
-         std::ranges::any_of(declared, [&](const auto& entry) { return std::ranges::find(entry->choices, word) != entry->choices.end(); });
-}
-
-/// A value after a flag would be taken for a file.
-void OptionSet::Impl::refuse_values_of_flags(std::span<const std::string> arguments) const {
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    const std::string& word = arguments[i];
-    const std::size_t equals = word.find('=');
-    for (const auto& entry : declared) {
-      if (!entry->is_flag || std::ranges::find(entry->names, word.substr(0, equals)) == entry->names.end()) continue;
-      const std::string value = equals != std::string::npos ? word.substr(equals + 1) : i + 1 < arguments.size() ? arguments[i + 1] : "";
-      const bool is_taken = equals != std::string::npos ? value != "true" && value != "false" : is_value(value);
-      if (is_taken) usage(entry->label() + " takes no value: " + quote(value));
-    }
-  }
-}
-
-void OptionSet::Impl::tokenize(std::span<const std::string> arguments) {
-  const auto mark = std::ranges::find(arguments, "--");
-  refuse_values_of_flags({arguments.begin(), mark});
-  try {
-    app.parse(std::vector<std::string>(std::make_reverse_iterator(mark), arguments.rend()));  // it expects them in reverse order
-  } catch (const CLI::ArgumentMismatch& error) {
-    const std::string message = error.what();
-    usage(message.substr(0, message.find(':')) + " needs a value");
-  } catch (const CLI::ParseError& error) {
-    usage(escape(error.what()));
-  }
-  for (const auto& entry : declared) {
-    if (entry->option == nullptr) continue;
-    entry->values = entry->option->results();
-    entry->is_given = !entry->values.empty();
-  }
-  std::vector<std::string> others;
-  for (const std::string& word : app.remaining()) {
-    if (word.starts_with('-') && word != kStream) {
-      const std::string name = word.substr(0, word.find('='));
-      usage("unknown option " + quote(name) + " of " + command + file_advice(word, did_you_mean(name, option_names(), "; ")));
-    }
-    others.push_back(word);
-  }
-  if (mark != arguments.end()) others.insert(others.end(), mark + 1, arguments.end());
-  if (positional != nullptr) {
-    positional->values = std::move(others);
-  } else if (!others.empty()) {
-    usage(command + " takes no argument: " + quote(others.front()));
-  }
-}
-
-void OptionSet::Impl::refuse_key(const ConfigEntry& given) const {
-  std::vector<std::string> known;
-  for (const auto& entry : declared) {
-    for (const std::string& name : entry->names) {
-      if (is_configurable(*entry) && name.starts_with("--")) known.push_back(name.substr(2));
-    }
-  }
-  const std::string key = given.key.substr(std::min(given.key.find_first_not_of('-'), given.key.size()));
-  const bool has_dashes = key != given.key && std::ranges::find(known, key) != known.end();
-  usage(given.place + ": unknown option " + quote(given.key) + " of " + command +
-        (has_dashes ? "; options are written here without dashes: " + quote(key) : did_you_mean(key, known, "; ")) + belongs_below(given));
-}
-
-void OptionSet::Impl::set_from_config(const ConfigEntry& given) {
-  for (const auto& entry : declared) {
-    const auto name = std::ranges::find(entry->names, "--" + given.key);
-    if (!is_configurable(*entry) || name == entry->names.end()) continue;
-    // The command line takes precedence. The section of the command follows the options for all commands, and overrides them.
-    if (entry->is_given) return;
-    if (entry->is_flag != (given.kind == ConfigEntry::Kind::boolean)) {
-      usage(given.place + ": " + quote(given.key) + (entry->is_flag ? " is true or false" : " needs a value, not true or false") +
-            belongs_below(given));
-    }
-    if (!entry->repeatable && given.values.size() != 1) {
-      usage(given.place + ": " + quote(given.key) + " takes one value, not " + std::to_string(given.values.size()));
-    }
-    entry->values = given.values;
-    entry->place = given.place;
-    const bool negative = name != entry->names.begin() && name->starts_with("--no-");
-    if (entry->is_flag) entry->values[0] = (given.values[0] == "true") != negative ? "true" : "false";
-    return;
-  }
-  refuse_key(given);
-}
-
-void OptionSet::Impl::read_config(const std::string& path) {
-  const std::string text = read_text(*File::open(path), kLargestConfig, "a configuration file");
-  for (const ConfigEntry& entry : parse_config(text, path, sections)) {
-    if (entry.section.empty() || entry.section == command) set_from_config(entry);
-  }
-}
-
-void OptionSet::Impl::check_and_assign(Declared& entry) const {
-  if (!entry.place.empty()) {
-    try {
-      return entry.assign(entry.values);
-    } catch (const Error& error) {
-      fail(error.kind(), entry.place + ": " + error.what(), error.hint());
-    }
-  }
-  if (!entry.repeatable && entry.values.size() > 1) usage(entry.label() + " is given more than once");
-  const std::vector<std::string> names = option_names();
-  for (const std::string& value : entry.values) {
-    if (std::ranges::find(names, value) != names.end()) usage(entry.label() + " needs a value, not " + quote(value));
-  }
-  entry.assign(entry.values);
-}
-
-void OptionSet::Impl::check_and_assign() {
-  for (const auto& entry : declared) {
-    if (entry->option != nullptr && !entry->values.empty()) check_and_assign(*entry);
-  }
-  if (positional == nullptr) return;
-  const std::vector<std::string>& given = positional->values;
-  if (given.size() < minimum) usage(command + " needs " + positional->label() + "; see relayout " + command + " --help");
-  if (given.size() > maximum) usage(command + " takes no further argument: " + quote(given[maximum]));
-  if (std::ranges::count(given, kStream) > 1) usage("standard input is there twice (-): it can be read once");
-  positional->assign(given);
-}
-
-const OptionSet::Declared& OptionSet::Impl::find(std::string_view name) const {
-  for (const auto& entry : declared) {
-    if (std::ranges::find(entry->names, name) != entry->names.end()) return *entry;
-  }
-  fail(ErrorKind::defect, "no option " + quote(name) + " of " + command);
-}
-
 void OptionSet::forms(FormChoice choice) {
   impl_->choices.push_back(std::move(choice));
 }
@@ -413,24 +417,6 @@ const OptionFacts& OptionSet::facts(std::string_view name) const {
 
 const std::vector<FormChoice>& OptionSet::form_choices() const {
   return impl_->choices;
-}
-
-OptionState OptionSet::Declared::state() const {
-  const auto name = std::ranges::find_if(names, [](const std::string& one) { return one.starts_with("--"); });
-  return {.name = name == names.end() ? label() : *name,
-          .names = names,
-          .facts = &facts,
-          .is_given = !values.empty() && !is_off(),
-          .is_written_here = is_given,
-          .place = place};
-}
-
-std::vector<OptionState> OptionSet::Impl::states() const {
-  std::vector<OptionState> out;
-  for (const auto& entry : declared) {
-    if (entry->option != nullptr) out.push_back(entry->state());
-  }
-  return out;
 }
 
 void OptionSet::check_form(Forms form) const {
