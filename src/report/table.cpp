@@ -115,17 +115,19 @@ void Table::head_of_page(std::vector<Cell> cells) {
   head_ = std::move(cells);
 }
 
-void Table::row(std::vector<Cell> cells) {
+Table& Table::row(std::vector<Cell> cells) {
   for (std::size_t i = 0; i < std::min(cells.size(), head_.size()); ++i) cells[i].align = head_[i].align;
   rows_.push_back({Row::Kind::cells, std::move(cells)});
+  return *this;
 }
 
 void Table::note(std::string text, Style style) {
   rows_.push_back({Row::Kind::note, {{std::move(text), style}}});
 }
 
-void Table::line(std::vector<Cell> pieces) {
+Table& Table::line(std::vector<Cell> pieces) {
   rows_.push_back({Row::Kind::line, std::move(pieces)});
+  return *this;
 }
 
 bool Table::has_rows() const {

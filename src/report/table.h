@@ -137,13 +137,13 @@ class Table {
   void head(std::vector<Cell> cells);
   /// The same, where text shows the rows alone.
   void head_of_page(std::vector<Cell> cells);
-  /// Adds a row. Rows may have different numbers of cells; missing cells are empty.
-  void row(std::vector<Cell> cells);
+  /// Adds a row and returns this table. Rows may have different numbers of cells; missing cells are empty.
+  Table& row(std::vector<Cell> cells);
   /// Adds a remark on the row added last: a line below it in text, its last cell in pages.
   void note(std::string text, Style style = Style::plain);
-  /// Adds a line outside of the columns, of pieces side by side; pages and Markdown show lines of tables without rows alone.
-  void line(std::vector<Cell> pieces);
-  void line(std::string text, Style style = Style::plain) { line(std::vector{Cell(std::move(text), style)}); }
+  /// The same for a line outside of the columns, of pieces side by side; pages and Markdown show lines of tables without rows alone.
+  Table& line(std::vector<Cell> pieces);
+  Table& line(std::string text, Style style = Style::plain) { return line(std::vector{Cell(std::move(text), style)}); }
   [[nodiscard]] bool empty() const noexcept { return rows_.empty(); }
   /// The table as text: names are shortened where that makes it fit the width. Every row ends in a newline; none has trailing blanks.
   [[nodiscard]] std::string text(const ReportStyle& style = {}) const;

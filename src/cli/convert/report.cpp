@@ -357,9 +357,7 @@ Table head_line(const ConvertResult& result) {
   const std::string head = stream_name(result.input, kStandardInput) + " → " + stream_name(result.output, kStandardOutput) +
                            (result.written ? "" : " (not written)");
   const std::size_t width = display_width(head);
-  Table out;
-  out.line({{head, Style::strong}, std::string(width + 3 > kFactsColumn ? 3 : kFactsColumn - width, ' ') + facts(result)});
-  return out;
+  return Table().line({{head, Style::strong}, std::string(width + 3 > kFactsColumn ? 3 : kFactsColumn - width, ' ') + facts(result)});
 }
 
 }  // namespace

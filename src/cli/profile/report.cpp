@@ -50,21 +50,17 @@ Table foot_lines(const Profile& profile) {
 /// The latency alone.
 Table latency_line(const Profile& profile) {
   const Estimate& us = profile.latency.us;
-  Table out;
-  out.line(joined({duration_text(us.median), us.interval ? "95 % in " + interval_text(us) : ""}, "   ") + " · " +
-           counted(profile.latency.runs, "run"));
-  return out;
+  return Table().line(joined({duration_text(us.median), us.interval ? "95 % in " + interval_text(us) : ""}, "   ") + " · " +
+                      counted(profile.latency.runs, "run"));
 }
 
 /// The run in one line, for summaries.
 Table circumstances(const Profile& profile) {
-  Table out;
   const std::string interval = profile.latency.us.interval ? "95 % in " + interval_text(profile.latency.us) : "";
-  out.line(joined(
+  return Table().line(joined(
       {interval, counted(profile.latency.runs, "run"), std::string(to_string(profile.mode)), counted(profile.context.threads, "thread"),
        markdown_code(profile.context.cpu), is_busy(profile.latency) ? "**the machine was busy**" : ""},
       ", "));
-  return out;
 }
 
 /// A column of the table: its head, and its text for a line.

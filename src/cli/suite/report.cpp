@@ -73,9 +73,7 @@ Table cases_on_screen(const SuiteResult& result, bool all) {
 }
 
 Table verdict_table(const SuiteResult& result) {
-  Table table;
-  table.row({suite_verdict(result), suite_summary(result), "exit " + std::to_string(exit_code(result))});
-  return table;
+  return Table().row({suite_verdict(result), suite_summary(result), "exit " + std::to_string(exit_code(result))});
 }
 
 /// A line for each name, or the part of the suite that was run: for pages.

@@ -6,9 +6,8 @@
 namespace relayout::cli {
 namespace {
 
-std::string word_of(const PairOutcome& pair) {
-  if (!pair.result) return "failed";
-  return verdict_word(*pair.result);
+Cell verdict_of(const PairOutcome& pair) {
+  return pair.result ? verdict_cell(*pair.result) : Cell("failed", Style::bad);
 }
 
 std::string indented(std::string_view text) {
@@ -20,17 +19,15 @@ std::string indented(std::string_view text) {
 std::string summary(const std::vector<PairOutcome>& pairs) {
   constexpr std::array kWords = {"same", "different", "inconclusive", "not supported", "defect", "failed"};
   return counted(std::ssize(pairs), "model") + ": " + joined(kWords, ", ", [&](const char* word) {
-           const auto count = std::ranges::count(pairs, std::string(word), word_of);
+           const auto count = std::ranges::count(pairs, word, [](const PairOutcome& pair) { return verdict_of(pair).text; });
            return count > 0 ? format_count(count) + " " + word : "";
          });
 }
 
 /// A line for the pair, and the report of verify where it is not the same.
 std::string pair_text(const PairOutcome& pair, bool allow_inconclusive, bool lists_layers, const ReportStyle& style) {
-  Table head;
-  const Cell word = pair.result ? verdict_cell(*pair.result) : Cell("failed", Style::bad);
-  head.row({word, {escape(pair.model), Style::strong}, {pair.original.empty() ? "" : "against " + escape(pair.original), Style::faint}});
-  const std::string out = head.text(style);
+  const std::string against = pair.original.empty() ? "" : "against " + escape(pair.original);
+  const std::string out = Table().row({verdict_of(pair), {escape(pair.model), Style::strong}, {against, Style::faint}}).text(style);
   if (!pair.result) return out + "  " + escape(pair.failure->message) + "\n";
   const bool is_told = style.verbose || lists_layers || pair.result->outcome != Outcome::same || !pair.result->defect.empty();
   return is_told ? out + indented(text_of(verify_report(*pair.result, allow_inconclusive, lists_layers), style)) : out;
@@ -77,9 +74,7 @@ Report pairs_report(const std::vector<PairOutcome>& pairs, bool allow_inconclusi
     out.suites.push_back(pair.result ? junit_suite(*pair.result, allow_inconclusive) : junit_suite(pair.model, *pair.failure));
   }
   out.sections.push_back({Form::text | Form::quiet, "", [&, code = out.code](auto&) {
-                            Table verdict;
-                            verdict.row({{summary(pairs), code == 0 ? Style::good : Style::bad}, exit_text(code)});
-                            return verdict;
+                            return Table().row({{summary(pairs), code == 0 ? Style::good : Style::bad}, exit_text(code)});
                           }});
   out.document = [&, allow_inconclusive] { return pairs_json(pairs, allow_inconclusive); };
   return out;
@@ -112,11 +107,8 @@ Table cases_table(const DataResult& result) {
 
 Table verdict_table(const DataResult& result) {
   const int64_t passed = std::ranges::count(result.cases, "passed", &DataCase::status);
-  Table verdict;
-  verdict.row(
-      {Cell(format_count(passed) + " of " + format_count(std::ssize(result.cases)) + " passed", result.passed() ? Style::good : Style::bad),
-       exit_text(exit_code(result))});
-  return verdict;
+  const std::string word = format_count(passed) + " of " + format_count(std::ssize(result.cases)) + " passed";
+  return Table().row({Cell(word, result.passed() ? Style::good : Style::bad), exit_text(exit_code(result))});
 }
 
 Json data_json(const DataResult& result) {

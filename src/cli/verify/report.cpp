@@ -220,13 +220,11 @@ std::string allowance(const VerifyResult& result) {
 
 /// "same   4 samples, seed 1, …   exit 0"; --quiet omits the circumstances of the run.
 Table verdict_line(const VerifyResult& result, int code, bool is_quiet) {
-  Table out;
   const Doubt* const doubt = stated_doubt(result);
   const std::string reason = (doubt == nullptr ? "" : doubt->name + ": ") + verdict_reason(result);
   const std::string details = joined(
       {reason, differences_within_rounding(result), is_quiet ? "" : allowance(result), is_quiet ? "" : circumstances(result)}, " · ");
-  out.row({verdict_cell(result), details, exit_text(code)});
-  return out;
+  return Table().row({verdict_cell(result), details, exit_text(code)});
 }
 
 /// Each node alone, given A's values, and in place.
