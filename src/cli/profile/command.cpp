@@ -56,11 +56,11 @@ void read_words(ProfileRequest& request, bool is_text) {
   request.table.top = as_size(request.top >= 0 ? request.top : is_text ? kShownRows : 0);
 }
 
-Profile run_setting(const ProfileRequest& request, const SweepSetting& setting) {
+ProfileOptions options_at(const ProfileRequest& request, const SweepSetting& setting) {
   ProfileOptions options = request.options;
   options.threads = setting.threads;
   options.dims = setting.dims;
-  return profile(request.models.front(), options);
+  return options;
 }
 
 /// The lines of files for programs and people: all, unless --top says how many.
@@ -72,7 +72,7 @@ TableChoice whole_table(const ProfileRequest& request) {
 
 int run_sweep(const ProfileRequest& request, const Common& common, const std::vector<SweepSetting>& settings, Progress& progress) {
   std::vector<Profile> profiles;
-  for (const SweepSetting& setting : settings) profiles.push_back(run_setting(request, setting));
+  for (const SweepSetting& setting : settings) profiles.push_back(profile(request.models.front(), options_at(request, setting)));
   progress.clear();
   return request.files.write(common, sweep_report(profiles));
 }
@@ -95,7 +95,7 @@ void write_annotated(const ProfileRequest& request, const Common& common, const 
 }
 
 int run_one(const ProfileRequest& request, const Common& common, const SweepSetting& setting, Progress& progress) {
-  Profile result = run_setting(request, setting);
+  Profile result = profile(request.models.front(), options_at(request, setting));
   if (!request.peak.empty()) result.peak = peak_of(request.peak, result.context.threads);
   progress.clear();
   const TableChoice whole = whole_table(request);
@@ -109,12 +109,9 @@ int run_one(const ProfileRequest& request, const Common& common, const SweepSett
 }
 
 int run_pair(const ProfileRequest& request, const Common& common, const SweepSetting& setting, Progress& progress) {
-  ProfileOptions options = request.options;
-  options.threads = setting.threads;
-  options.dims = setting.dims;
   std::optional<SlowdownGate> gate;
   if (!request.slowdown.empty()) gate = SlowdownGate{parse_percent("--fail-on-slowdown", request.slowdown), request.strict};
-  const ProfileComparison result = profile(request.models[0], request.models[1], options);
+  const ProfileComparison result = profile(request.models[0], request.models[1], options_at(request, setting));
   progress.clear();
   return request.files.write(common, comparison_report(result, request.table, gate));
 }

@@ -11,14 +11,8 @@ namespace {
 
 std::string gate_text(const ProfileComparison& comparison, const SlowdownGate& gate) {
   const SlowdownVerdict verdict = judge_slowdown(comparison.ratio, gate.limit);
-  const std::string limit = significant(100 * gate.limit, 6) + " %";
-  switch (verdict) {
-    case SlowdownVerdict::slower:
-      return "slower by more than " + limit;
-    case SlowdownVerdict::within:
-      return "not slower by more than " + limit;
-    case SlowdownVerdict::inconclusive:
-      break;
+  if (verdict != SlowdownVerdict::inconclusive) {
+    return std::string(verdict == SlowdownVerdict::within ? "not " : "") + "slower by more than " + significant(100 * gate.limit, 6) + " %";
   }
   return "inconclusive: the interval holds " + fixed(1 + gate.limit, 3) + ", --repeat N measures more pairs";
 }
@@ -26,18 +20,10 @@ std::string gate_text(const ProfileComparison& comparison, const SlowdownGate& g
 }  // namespace
 
 std::string comparison_answer(const Estimate& ratio) {
-  switch (judge_time(ratio)) {
-    case TimeClass::faster:
-      return fixed(1 / ratio.median, 3) + " × faster";
-    case TimeClass::slower:
-      return fixed(ratio.median, 3) + " × slower";
-    case TimeClass::same:
-      return "no difference shown";
-    case TimeClass::inconclusive:
-    case TimeClass::unknown:
-      break;
-  }
-  return "inconclusive";
+  const TimeClass time = judge_time(ratio);
+  if (time == TimeClass::faster) return fixed(1 / ratio.median, 3) + " × faster";
+  if (time == TimeClass::slower) return fixed(ratio.median, 3) + " × slower";
+  return time == TimeClass::same ? "no difference shown" : "inconclusive";
 }
 
 std::string comparison_answer(const ProfileComparison& comparison, const std::optional<SlowdownGate>& gate) {
@@ -195,10 +181,8 @@ Table cause_lines(const ProfileComparison& comparison) {
 
 Table verdict_line(const ProfileComparison& comparison, const std::optional<SlowdownGate>& gate) {
   const int code = exit_code(comparison, gate);
-  Table out;
-  out.line({{comparison_answer(comparison, gate), code != 0 ? Style::bad : Style::strong},
-            "   " + comparison_basis(comparison) + (gate ? "   exit " + std::to_string(code) : "")});
-  return out;
+  return Table().line({{comparison_answer(comparison, gate), code != 0 ? Style::bad : Style::strong},
+                       "   " + comparison_basis(comparison) + (gate ? "   exit " + std::to_string(code) : "")});
 }
 
 }  // namespace
@@ -220,9 +204,7 @@ Report comparison_report(const ProfileComparison& comparison, const TableChoice&
   TableChoice readable = choice;
   readable.top = kMostTableRows;
   const auto answers = [&](auto&) {
-    Table lines;
-    for (const std::string& one : {comparison_basis(comparison), sentence_of(comparison), causes_text(comparison)}) lines.line(one);
-    return lines;
+    return Table().line(comparison_basis(comparison)).line(sentence_of(comparison)).line(causes_text(comparison));
   };
   const auto differences = [&, choice, readable](auto& style) {
     return lines_table(comparison, style.form == Form::page ? readable : choice, style);
@@ -241,10 +223,10 @@ Report comparison_report(const ProfileComparison& comparison, const TableChoice&
 
 Json comparison_json(const ProfileComparison& comparison, const TableChoice& choice, const std::optional<SlowdownGate>& gate) {
   const Estimate& ratio = comparison.ratio;
-  Json out, estimate;
-  estimate.set("median", ratio.median).set("low", ratio.interval ? Json(ratio.interval->low) : Json());
-  estimate.set("high", ratio.interval ? Json(ratio.interval->high) : Json());
-  out.set("schema", "relayout.profile-comparison/1").set("ratio", std::move(estimate)).set("clock", to_string(comparison.clock));
+  Json out;
+  out.set("schema", "relayout.profile-comparison/1");
+  out.set("ratio", Json().set("median", ratio.median).set("low", low_of(ratio)).set("high", high_of(ratio)));
+  out.set("clock", to_string(comparison.clock));
   out.set("pairs", comparison.pairs).set("rounds", comparison.rounds);
   if (gate) {
     const SlowdownVerdict verdict = judge_slowdown(ratio, gate->limit);
@@ -333,9 +315,7 @@ Json sweep_json(const std::vector<Profile>& profiles) {
 
 Report sweep_report(const std::vector<Profile>& profiles) {
   const auto head = [&](auto&) {
-    Table out;
-    out.line({{escape(profiles.front().model), Style::strong}, "   " + std::string(to_string(profiles.front().mode))});
-    return out;
+    return Table().line({{escape(profiles.front().model), Style::strong}, "   " + std::string(to_string(profiles.front().mode))});
   };
   return {.sections = {{Form::text | Form::quiet, "", head}, {Form::text | Form::quiet, "", [&](auto&) { return sweep_table(profiles); }}},
           .document = [&] { return sweep_json(profiles); }};

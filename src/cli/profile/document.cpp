@@ -12,15 +12,10 @@ Json context_json(const ProfileContext& context) {
   return std::move(out.set("load_1min", context.load).set("relayout", context.relayout).set("onednn", context.onednn));
 }
 
-void set_interval(Json& out, const Estimate& estimate) {
-  out.set("low_us", estimate.interval ? Json(estimate.interval->low) : Json());
-  out.set("high_us", estimate.interval ? Json(estimate.interval->high) : Json());
-}
-
 Json latency_json(const Latency& latency) {
   Json out;
   out.set("median_us", latency.us.median).set("cpu_median_us", latency.processor_us.median);
-  set_interval(out, latency.us);
+  out.set("low_us", low_of(latency.us)).set("high_us", high_of(latency.us));
   out.set("min_us", latency.least_us).set("p50_us", latency.us.median).set("p90_us", latency.p90_us).set("p95_us", latency.p95_us);
   out.set("p99_us", latency.p99_us).set("runs", latency.runs).set("cpu_per_wall", latency.cpu_per_wall);
   out.set("expected_cpu_per_wall", latency.expected_cpus).set("busy", is_busy(latency)).set("stopped_early", latency.stopped_early);
@@ -41,7 +36,7 @@ Json row_json(const ProfileRow& row, const std::optional<MachinePeak>& peak) {
   out.set("dims", row.dims).set("steps", row.steps).set("calls", row.is_executor() ? 0 : row.calls).set("threads", row.threads);
   out.set("bytes", row.bytes).set("flop", 2 * row.macs).set("live_bytes", row.live_bytes);
   out.set("time_us", row.us).set("share", row.share).set("median_us", row.measured_us.median).set("quartile_us", row.quartile_us);
-  set_interval(out, row.measured_us);
+  out.set("low_us", low_of(row.measured_us)).set("high_us", high_of(row.measured_us));
   out.set("gflops", gflops(row.macs, row.us)).set("gigabytes_per_s", gigabytes(row.bytes, row.us));
   if (peak) out.set("part_of_peak", part_of_peak(*peak, row.macs, row.bytes, row.us));
   return out;

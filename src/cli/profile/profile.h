@@ -94,6 +94,14 @@ struct CauseSum {
 /// Width of a terminal from which tables of profiles have more columns.
 inline constexpr std::size_t kWide = 100;
 
+/// The ends of an interval; nothing without one.
+[[nodiscard]] inline std::optional<double> low_of(const Estimate& estimate) {
+  return estimate.interval ? std::optional(estimate.interval->low) : std::nullopt;
+}
+[[nodiscard]] inline std::optional<double> high_of(const Estimate& estimate) {
+  return estimate.interval ? std::optional(estimate.interval->high) : std::nullopt;
+}
+
 /// "7.41 ms", "412 µs", "1.23 s": three significant digits.
 [[nodiscard]] std::string duration_text(double us);
 /// "7.38 … 7.46 ms"; "–" without an interval.
