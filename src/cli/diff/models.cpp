@@ -73,26 +73,141 @@ const std::string& name_of(const ModelChange& change) {
   return change.b.empty() ? change.a : change.b;
 }
 
+Json change_json(const ModelChange& change) {
+  const auto name = [](const std::string& text) { return text.empty() ? Json() : Json(text); };
+  Json out;
+  out.set("kind", to_string(change.kind)).set("reason", change.reason).set("a", name(change.a)).set("b", name(change.b));
+  if (!change.op_type.empty()) out.set("op_type", change.op_type);
+  if (!change.absorbed.empty()) out.set("absorbed", change.absorbed);
+  if (!change.fields.empty()) {
+    out.set("fields", Json::list(change.fields, [](const ChangedField& field) {
+              return Json().set("name", field.name).set("before", field.before).set("after", field.after);
+            }));
+  }
+  if (change.values > 0) {
+    out.set("values", change.values).set("max_absolute_difference", change.max_absolute);
+    out.set("max_relative_difference", change.max_relative);
+  }
+  if (change.ulp) out.set("within_ulp", *change.ulp);
+  return std::move(out.set("text", change.text));
+}
+
 /// Two models and the chosen changes between them.
 class ModelPair {
  public:
   ModelPair(ModelDiff diff, const DiffRequest& request) : diff_(std::move(diff)), changes_(chosen_changes(diff_, request)) {}
 
   [[nodiscard]] const ModelDiff& diff() const { return diff_; }
-  [[nodiscard]] std::string summary() const;
+  /// "equal", "2 changed · 1 added · 37 explained (20 folded · 17 permuted)", and the number of equal nodes.
+  [[nodiscard]] std::string summary() const {
+    std::map<std::string, int64_t> reasons;
+    for (const ModelChange* change : first_of(ChangeKind::explained, 0)) ++reasons[change->reason];
+    const std::string why = joined(reasons, " · ", [](const auto& reason) { return format_count(reason.second) + " " + reason.first; });
+    std::string out = joined(kKinds, " · ", [&](const KindWords& words) {
+      const int64_t number = count(words.kind);
+      const std::string of = format_count(number) + " " + std::string(to_string(words.kind));
+      return number == 0 ? "" : words.kind == ChangeKind::explained ? of + " (" + why + ")" : of;
+    });
+    if (rank() == 0) out = out.empty() ? "equal" : "equal but for names: " + out;
+    out += "   " + counted(diff_.nodes_equal, "node is the same", "nodes are the same");
+    return diff_.nodes_renamed > 0 ? out + ", " + format_count(diff_.nodes_renamed) + " under another name" : out;
+  }
+
   /// The two files.
-  [[nodiscard]] Table head() const;
+  [[nodiscard]] Table head() const {
+    Table out;
+    const auto add = [&](const char* name, const DiffSide& side) {
+      const std::string opset = side.opset > 0 ? " · opset " + std::to_string(side.opset) : "";
+      out.row({name, {escape(side.path), Style::strong}, counted(side.nodes, "node") + opset});
+    };
+    add("A", diff_.a);
+    add("B", diff_.b);
+    out.line("");
+    return out;
+  }
+
   /// A line for each change, at most `top` of a kind (0: all).
-  [[nodiscard]] Table lines(std::size_t top) const;
+  [[nodiscard]] Table lines(std::size_t top) const {
+    Table out;
+    for (const auto& [kind, sign, style] : kKinds) {
+      const std::vector<const ModelChange*> shown = first_of(kind, top);
+      for (const ModelChange* change : shown) out.line({{sign, style}, " " + change->text});
+      const int64_t rest = count(kind) - std::ssize(shown);
+      if (rest > 0) out.line("  … " + format_count(rest) + " more " + std::string(to_string(kind)));
+    }
+    if (!changes_.empty()) out.line("");
+    return out;
+  }
+
   /// The changes of a kind, at most `top` (0: all), for pages and Markdown.
-  [[nodiscard]] Table table(ChangeKind kind, std::size_t top) const;
+  [[nodiscard]] Table table(ChangeKind kind, std::size_t top) const {
+    const std::string& sign = std::ranges::find(kKinds, kind, &KindWords::kind)->sign;
+    Table out;
+    out.head({"change", "what", "why"});
+    for (const ModelChange* change : first_of(kind, top)) {
+      out.row({sign + " " + change->text, std::string(to_string(change->subject)), change->reason});
+    }
+    return out;
+  }
+
   /// "Changed: 2,345, the first 2,000"
-  [[nodiscard]] std::string title(ChangeKind kind, std::size_t top) const;
-  [[nodiscard]] Json json() const;
-  [[nodiscard]] std::string csv() const;
-  [[nodiscard]] std::vector<std::string> failed(const ChangeKinds& gate) const;
+  [[nodiscard]] std::string title(ChangeKind kind, std::size_t top) const {
+    const int64_t all = count(kind);
+    std::string out(to_string(kind));
+    out.front() = static_cast<char>(out.front() - 'a' + 'A');
+    return out + ": " + format_count(all) + (top > 0 && as_size(all) > top ? ", the first " + format_count(static_cast<int64_t>(top)) : "");
+  }
+
+  [[nodiscard]] Json json() const {
+    const auto side = [](const DiffSide& one) { return Json().set("file", one.path).set("nodes", one.nodes).set("opset", one.opset); };
+    Json out, counts;
+    out.set("a", side(diff_.a)).set("b", side(diff_.b)).set("equal", rank() == 0);
+    for (const KindWords& words : kKinds) counts.set(to_string(words.kind), count(words.kind));
+    out.set("counts", std::move(counts)).set("nodes_equal", diff_.nodes_equal).set("nodes_renamed", diff_.nodes_renamed);
+    for (const ChangeSubject subject : kSubjects) {
+      Json list = Json::array();
+      for (const ModelChange* change : changes_) {
+        if (change->subject == subject) list.add(change_json(*change));
+      }
+      out.set(std::string(to_string(subject)) + (subject == ChangeSubject::metadata ? "" : "s"), std::move(list));
+    }
+    return out;
+  }
+
+  [[nodiscard]] std::string csv() const {
+    std::string out;
+    const auto number = [](const std::optional<double>& value) { return value ? shortest(*value) : std::string(); };
+    for (const ModelChange* change : changes_) {
+      out += csv_record(std::array{csv_field(diff_.b.path), std::string(to_string(change->kind)), std::string(to_string(change->subject)),
+                                   change->reason, csv_field(change->a), csv_field(change->b), csv_field(change->op_type),
+                                   change->values > 0 ? std::to_string(change->values) : "", number(change->max_absolute),
+                                   number(change->max_relative), csv_field(change->text)});
+    }
+    return out;
+  }
+
+  [[nodiscard]] std::vector<std::string> failed(const ChangeKinds& gate) const {
+    std::vector<std::string> out;
+    for (const ModelChange* change : changes_) {
+      if (std::ranges::find(gate, change->kind) != gate.end()) out.push_back(name_of(*change));
+    }
+    return out;
+  }
+
   /// A case per kind that the gate names, and a case for the whole gate.
-  [[nodiscard]] std::vector<GateCase> cases(const ChangeKinds& gate) const;
+  [[nodiscard]] std::vector<GateCase> cases(const ChangeKinds& gate) const {
+    std::vector<GateCase> out;
+    const auto add = [&](std::string_view name, const ChangeKinds& kinds) {
+      GateCase& one = out.emplace_back(GateCase{std::string(name), "", {}});
+      for (const ModelChange* change : changes_) {
+        if (std::ranges::find(kinds, change->kind) != kinds.end()) one.failed.push_back(change->text);
+      }
+      if (!one.failed.empty()) one.message = one.failed.front();
+    };
+    for (const ChangeKind kind : gate) add(to_string(kind), {kind});
+    add("whole", gate);
+    return out;
+  }
 
   /// 0: nothing but names differs, 1: every change is explained, 2: different.
   [[nodiscard]] int rank() const {
@@ -117,131 +232,6 @@ class ModelPair {
   std::vector<const ModelChange*> changes_;
 };
 
-/// "equal", "2 changed · 1 added · 37 explained (20 folded · 17 permuted)", and the number of equal nodes.
-std::string ModelPair::summary() const {
-  std::map<std::string, int64_t> reasons;
-  for (const ModelChange* change : first_of(ChangeKind::explained, 0)) ++reasons[change->reason];
-  const std::string why = joined(reasons, " · ", [](const auto& reason) { return format_count(reason.second) + " " + reason.first; });
-  std::string out = joined(kKinds, " · ", [&](const KindWords& words) {
-    const int64_t number = count(words.kind);
-    const std::string of = format_count(number) + " " + std::string(to_string(words.kind));
-    return number == 0 ? "" : words.kind == ChangeKind::explained ? of + " (" + why + ")" : of;
-  });
-  if (rank() == 0) out = out.empty() ? "equal" : "equal but for names: " + out;
-  out += "   " + counted(diff_.nodes_equal, "node is the same", "nodes are the same");
-  return diff_.nodes_renamed > 0 ? out + ", " + format_count(diff_.nodes_renamed) + " under another name" : out;
-}
-
-Table ModelPair::head() const {
-  Table out;
-  const auto add = [&](const char* name, const DiffSide& side) {
-    const std::string opset = side.opset > 0 ? " · opset " + std::to_string(side.opset) : "";
-    out.row({name, {escape(side.path), Style::strong}, counted(side.nodes, "node") + opset});
-  };
-  add("A", diff_.a);
-  add("B", diff_.b);
-  out.line("");
-  return out;
-}
-
-Table ModelPair::lines(std::size_t top) const {
-  Table out;
-  for (const auto& [kind, sign, style] : kKinds) {
-    const std::vector<const ModelChange*> shown = first_of(kind, top);
-    for (const ModelChange* change : shown) out.line({{sign, style}, " " + change->text});
-    const int64_t rest = count(kind) - std::ssize(shown);
-    if (rest > 0) out.line("  … " + format_count(rest) + " more " + std::string(to_string(kind)));
-  }
-  if (!changes_.empty()) out.line("");
-  return out;
-}
-
-Table ModelPair::table(ChangeKind kind, std::size_t top) const {
-  const std::string& sign = std::ranges::find(kKinds, kind, &KindWords::kind)->sign;
-  Table out;
-  out.head({"change", "what", "why"});
-  for (const ModelChange* change : first_of(kind, top)) {
-    out.row({sign + " " + change->text, std::string(to_string(change->subject)), change->reason});
-  }
-  return out;
-}
-
-std::string ModelPair::title(ChangeKind kind, std::size_t top) const {
-  const int64_t all = count(kind);
-  std::string out(to_string(kind));
-  out.front() = static_cast<char>(out.front() - 'a' + 'A');
-  return out + ": " + format_count(all) + (top > 0 && as_size(all) > top ? ", the first " + format_count(static_cast<int64_t>(top)) : "");
-}
-
-Json change_json(const ModelChange& change) {
-  const auto name = [](const std::string& text) { return text.empty() ? Json() : Json(text); };
-  Json out;
-  out.set("kind", to_string(change.kind)).set("reason", change.reason).set("a", name(change.a)).set("b", name(change.b));
-  if (!change.op_type.empty()) out.set("op_type", change.op_type);
-  if (!change.absorbed.empty()) out.set("absorbed", change.absorbed);
-  if (!change.fields.empty()) {
-    out.set("fields", Json::list(change.fields, [](const ChangedField& field) {
-              return Json().set("name", field.name).set("before", field.before).set("after", field.after);
-            }));
-  }
-  if (change.values > 0) {
-    out.set("values", change.values).set("max_absolute_difference", change.max_absolute);
-    out.set("max_relative_difference", change.max_relative);
-  }
-  if (change.ulp) out.set("within_ulp", *change.ulp);
-  return std::move(out.set("text", change.text));
-}
-
-Json ModelPair::json() const {
-  const auto side = [](const DiffSide& one) { return Json().set("file", one.path).set("nodes", one.nodes).set("opset", one.opset); };
-  Json out, counts;
-  out.set("a", side(diff_.a)).set("b", side(diff_.b)).set("equal", rank() == 0);
-  for (const KindWords& words : kKinds) counts.set(to_string(words.kind), count(words.kind));
-  out.set("counts", std::move(counts)).set("nodes_equal", diff_.nodes_equal).set("nodes_renamed", diff_.nodes_renamed);
-  for (const ChangeSubject subject : kSubjects) {
-    Json list = Json::array();
-    for (const ModelChange* change : changes_) {
-      if (change->subject == subject) list.add(change_json(*change));
-    }
-    out.set(std::string(to_string(subject)) + (subject == ChangeSubject::metadata ? "" : "s"), std::move(list));
-  }
-  return out;
-}
-
-std::string ModelPair::csv() const {
-  std::string out;
-  const auto number = [](const std::optional<double>& value) { return value ? shortest(*value) : std::string(); };
-  for (const ModelChange* change : changes_) {
-    out += csv_record(std::array{csv_field(diff_.b.path), std::string(to_string(change->kind)), std::string(to_string(change->subject)),
-                                 change->reason, csv_field(change->a), csv_field(change->b), csv_field(change->op_type),
-                                 change->values > 0 ? std::to_string(change->values) : "", number(change->max_absolute),
-                                 number(change->max_relative), csv_field(change->text)});
-  }
-  return out;
-}
-
-std::vector<std::string> ModelPair::failed(const ChangeKinds& gate) const {
-  std::vector<std::string> out;
-  for (const ModelChange* change : changes_) {
-    if (std::ranges::find(gate, change->kind) != gate.end()) out.push_back(name_of(*change));
-  }
-  return out;
-}
-
-std::vector<GateCase> ModelPair::cases(const ChangeKinds& gate) const {
-  std::vector<GateCase> out;
-  const auto add = [&](std::string_view name, const ChangeKinds& kinds) {
-    GateCase& one = out.emplace_back(GateCase{std::string(name), "", {}});
-    for (const ModelChange* change : changes_) {
-      if (std::ranges::find(kinds, change->kind) != kinds.end()) one.failed.push_back(change->text);
-    }
-    if (!one.failed.empty()) one.message = one.failed.front();
-  };
-  for (const ChangeKind kind : gate) add(to_string(kind), {kind});
-  add("whole", gate);
-  return out;
-}
-
 /// The causes of the difference between two models' times, from their profiles.
 ProfileComparison compare_times(const DiffRequest& request, std::size_t number, const ModelDiff& diff) {
   const std::string names = escape(request.profiles.front()) + " and " + escape(request.profiles[number]);
@@ -261,11 +251,8 @@ std::vector<Section> sections_of(const std::shared_ptr<const ModelPair>& pair, c
   std::vector<Section> out;
   out.push_back({Form::text, "", [pair](auto&) { return pair->head(); }});
   out.push_back({Form::text, "", [pair, top](auto&) { return pair->lines(top); }});
-  out.push_back({Form::quiet | Form::every, request.files.size() == 2 ? "" : pair->diff().b.path, [pair](auto&) {
-                   Table summary;
-                   summary.line(pair->summary());
-                   return summary;
-                 }});
+  out.push_back({Form::quiet | Form::every, request.files.size() == 2 ? "" : pair->diff().b.path,
+                 [pair](auto&) { return Table().line(pair->summary()); }});
   for (const Form form : {Form::page, Form::markdown}) {
     const std::size_t most = form == Form::page ? kMostRows : top;
     for (const KindWords& words : kKinds) {

@@ -102,146 +102,6 @@ bool adds_up(const Trace& trace) {
   return trace.source != "PyTorch" && trace.source != "trace events";
 }
 
-/// The baseline, one other trace, and the operations that are shown.
-class TracePair {
- public:
-  TracePair(const Trace& control, Trace test, const DiffRequest& request);
-
-  [[nodiscard]] const Trace& test() const { return test_; }
-  [[nodiscard]] const std::vector<OperationDifference>& rows() const { return rows_; }
-  [[nodiscard]] std::string summary() const;
-  /// The two files.
-  [[nodiscard]] Table head() const;
-  /// The largest differences, at most `top` (0: all), and the sums of the others.
-  [[nodiscard]] Table table(std::size_t top, const ReportStyle& style) const;
-  /// A line for each file with skipped events.
-  [[nodiscard]] Table remarks() const;
-  [[nodiscard]] Json json(const TraceGate& gate) const;
-  [[nodiscard]] std::string csv() const;
-  [[nodiscard]] std::vector<std::string> names(const std::function<bool(const OperationDifference&)>& has) const;
-  /// A case per class that the gate names, and a case for the whole gate.
-  [[nodiscard]] std::vector<GateCase> cases(const TraceGate& gate) const;
-
- private:
-  Trace control_, test_;
-  std::vector<OperationDifference> rows_;      ///< selected by the patterns and --min-us
-  std::vector<OperationDifference> left_out_;  ///< all others
-};
-
-TracePair::TracePair(const Trace& control, Trace test, const DiffRequest& request) : control_(control), test_(std::move(test)) {
-  std::vector<OperationDifference> rows = diff_traces(control_, test_);
-  const auto names = [](const OperationDifference& row) { return std::vector{row.name}; };
-  request.choice.check(rows, names, "operation");
-  for (OperationDifference& row : rows) {
-    const bool large = std::max(row.control_us, row.test_us) >= request.least_us.value_or(0);
-    (large && request.choice.has(names(row)) ? rows_ : left_out_).push_back(std::move(row));
-  }
-}
-
-/// "2 added · 1 removed · 30 unchanged; times: 3 faster": each operation has one class of counts, and with intervals one class of times.
-std::string TracePair::summary() const {
-  const auto list = [&](const auto& kinds, auto OperationDifference::* of) {
-    return joined(kinds, " · ", [&](auto kind) {
-      const auto count = std::ranges::count(rows_, kind, of);
-      return count == 0 ? "" : format_count(count) + " " + std::string(to_string(kind));
-    });
-  };
-  const std::string counts = list(kClasses, &OperationDifference::counts), times = list(kTimes, &OperationDifference::time);
-  return (counts.empty() ? "nothing" : counts) + (times.empty() ? "" : "; times: " + times);
-}
-
-Table TracePair::table(std::size_t top, const ReportStyle& style) const {
-  Table out({.gap = 2});
-  out.head({"operation", right("A"), right("B"), right("A µs"), right("B µs"), right("difference"), "change"});
-  const auto add_sum = [&](const char* name, std::span<const OperationDifference> rows, Style look) {
-    OperationDifference sum;
-    for (const OperationDifference& row : rows) {
-      sum.control_count += row.control_count;
-      sum.test_count += row.test_count;
-      sum.control_us += row.control_us;
-      sum.test_us += row.test_us;
-    }
-    out.row({Cell(name, look), Cell(format_count(sum.control_count), look), Cell(format_count(sum.test_count), look),
-             Cell(microseconds_text(sum.control_us), look), Cell(microseconds_text(sum.test_us), look),
-             Cell(signed_microseconds_text(sum.difference_us()), look)});
-  };
-  const std::size_t shown = top == 0 ? rows_.size() : std::min(top, rows_.size());
-  for (const OperationDifference& row : std::span(rows_).first(shown)) {
-    const Style look = row.time == TimeClass::faster ? Style::good : row.time == TimeClass::slower ? Style::bad : Style::plain;
-    out.row({has_columns(style, kWide) ? escape(row.name) : short_operators(row.name), format_count(row.control_count),
-             format_count(row.test_count), microseconds_text(row.control_us), microseconds_text(row.test_us),
-             Cell(signed_microseconds_text(row.difference_us()), look), change_text(row)});
-  }
-  std::vector<OperationDifference> all = rows_;
-  all.insert(all.end(), left_out_.begin(), left_out_.end());
-  if (shown < rows_.size()) add_sum("(others)", std::span(rows_).subspan(shown), Style::faint);
-  if (!left_out_.empty()) add_sum("(excluded)", left_out_, Style::faint);
-  if (adds_up(control_) && adds_up(test_)) add_sum("all", all, Style::strong);
-  return out;
-}
-
-Table TracePair::head() const {
-  Table out;
-  const auto add = [&](const char* name, const Trace& trace) {
-    const std::string steps = trace.steps.empty() ? "" : counted(std::ssize(trace.steps), "step");
-    const std::string outside = trace.outside > 0 ? counted(trace.outside, "event") + " outside of every counted step left out" : "";
-    const std::string skipped = trace.skipped > 0 ? skipped_text(trace) : "";
-    out.row({name, {escape(trace.path), Style::strong}, joined({trace.source, steps, outside, skipped}, " · ")});
-  };
-  add("A", control_);
-  add("B", test_);
-  out.line("");
-  return out;
-}
-
-Table TracePair::remarks() const {
-  Table out;
-  for (const Trace* trace : {&control_, &test_}) {
-    if (trace->skipped > 0) out.line(markdown_code(escape(trace->path)) + ": " + escape(skipped_text(*trace)));
-  }
-  return out;
-}
-
-Json TracePair::json(const TraceGate& gate) const {
-  const auto side = [](const Trace& trace) {
-    Json out;
-    out.set("file", trace.path).set("source", trace.source).set("steps", trace.steps).set("outside", trace.outside);
-    out.set("skipped", trace.skipped).set("first_skipped", trace.skipped > 0 ? Json(trace.first_skipped) : Json());
-    return std::move(out.set("machine", trace.machine.empty() ? Json() : Json(trace.machine)));
-  };
-  Json out, classes;
-  out.set("control", side(control_)).set("test", side(test_));
-  out.set("ops", Json::list(rows_, [](const OperationDifference& row) {
-            Json one;
-            one.set("name", row.name).set("control_count", row.control_count).set("test_count", row.test_count);
-            one.set("control_us", row.control_us).set("test_us", row.test_us).set("diff_count", row.count_difference());
-            one.set("diff_us", row.difference_us()).set("class", to_string(row.counts)).set("time", to_string(row.time));
-            one.set("ratio_low", row.ratio.interval ? Json(row.ratio.interval->low) : Json());
-            return std::move(one.set("ratio_high", row.ratio.interval ? Json(row.ratio.interval->high) : Json()));
-          }));
-  for (const CountClass kind : kClasses) {
-    // Names of TraceDiff's ops_diff.
-    classes.set(kind == CountClass::removed ? "deleted" : to_string(kind),
-                names([&](const OperationDifference& row) { return row.counts == kind; }));
-  }
-  out.set("ops_diff", std::move(classes)).set("left_out", left_out_.size());
-  return std::move(out.set("undecided", names([&](const auto& row) { return has_verdict(row, gate, SlowdownVerdict::inconclusive); })));
-}
-
-std::string TracePair::csv() const {
-  std::string out;
-  const auto number = [](double value) { return std::isfinite(value) ? shortest(value) : std::string(); };
-  for (const OperationDifference& row : rows_) {
-    const auto& interval = row.ratio.interval;
-    out +=
-        csv_record(std::array{csv_field(test_.path), csv_field(row.name), std::to_string(row.control_count), std::to_string(row.test_count),
-                              std::to_string(row.count_difference()), shortest(row.control_us), shortest(row.test_us),
-                              shortest(row.difference_us()), std::string(to_string(row.counts)), std::string(to_string(row.time)),
-                              interval ? number(interval->low) : "", interval ? number(interval->high) : ""});
-  }
-  return out;
-}
-
 /// One of TraceDiff's charts as a table: for each operation a bar per side, a bar for the difference, and the text of `change`. The largest
 /// differences are first.
 template <class Number>
@@ -274,28 +134,154 @@ Table chart(const std::vector<OperationDifference>& rows, Number OperationDiffer
   return out;
 }
 
-std::vector<std::string> TracePair::names(const std::function<bool(const OperationDifference&)>& has) const {
-  std::vector<std::string> out;
-  for (const OperationDifference& row : rows_) {
-    if (has(row)) out.push_back(row.name);
+/// The baseline, one other trace, and the operations that are shown.
+class TracePair {
+ public:
+  TracePair(const Trace& control, Trace test, const DiffRequest& request) : control_(control), test_(std::move(test)) {
+    std::vector<OperationDifference> rows = diff_traces(control_, test_);
+    const auto names = [](const OperationDifference& row) { return std::vector{row.name}; };
+    request.choice.check(rows, names, "operation");
+    for (OperationDifference& row : rows) {
+      const bool large = std::max(row.control_us, row.test_us) >= request.least_us.value_or(0);
+      (large && request.choice.has(names(row)) ? rows_ : left_out_).push_back(std::move(row));
+    }
   }
-  return out;
-}
 
-std::vector<GateCase> TracePair::cases(const TraceGate& gate) const {
-  std::vector<GateCase> out;
-  const auto add = [&](std::string_view name, const TraceGate& part) {
-    GateCase& one = out.emplace_back(GateCase{std::string(name), "", {}});
-    for (const std::string& failed : names([&](const auto& row) { return is_failed(row, part); })) one.failed.push_back(escape(failed));
-    if (one.failed.empty()) return;
-    one.message = counted(std::ssize(one.failed), "operation") + ": " + one.failed.front() + (one.failed.size() > 1 ? " …" : "");
-  };
-  for (const CountClass kind : gate.classes) add(to_string(kind), {.classes = {kind}});
-  if (gate.slower) add("slower", {.slower = gate.slower, .strict = gate.strict});
-  if (gate.faster) add("faster", {.faster = gate.faster, .strict = gate.strict});
-  add("whole", gate);
-  return out;
-}
+  [[nodiscard]] const Trace& test() const { return test_; }
+  [[nodiscard]] const std::vector<OperationDifference>& rows() const { return rows_; }
+  /// "2 added · 1 removed · 30 unchanged; times: 3 faster": each operation has one class of counts, and with intervals one class of times.
+  [[nodiscard]] std::string summary() const {
+    const auto list = [&](const auto& kinds, auto OperationDifference::* of) {
+      return joined(kinds, " · ", [&](auto kind) {
+        const auto count = std::ranges::count(rows_, kind, of);
+        return count == 0 ? "" : format_count(count) + " " + std::string(to_string(kind));
+      });
+    };
+    const std::string counts = list(kClasses, &OperationDifference::counts), times = list(kTimes, &OperationDifference::time);
+    return (counts.empty() ? "nothing" : counts) + (times.empty() ? "" : "; times: " + times);
+  }
+
+  /// The two files.
+  [[nodiscard]] Table head() const {
+    Table out;
+    const auto add = [&](const char* name, const Trace& trace) {
+      const std::string steps = trace.steps.empty() ? "" : counted(std::ssize(trace.steps), "step");
+      const std::string outside = trace.outside > 0 ? counted(trace.outside, "event") + " outside of every counted step left out" : "";
+      const std::string skipped = trace.skipped > 0 ? skipped_text(trace) : "";
+      out.row({name, {escape(trace.path), Style::strong}, joined({trace.source, steps, outside, skipped}, " · ")});
+    };
+    add("A", control_);
+    add("B", test_);
+    out.line("");
+    return out;
+  }
+
+  /// The largest differences, at most `top` (0: all), and the sums of the others.
+  [[nodiscard]] Table table(std::size_t top, const ReportStyle& style) const {
+    Table out({.gap = 2});
+    out.head({"operation", right("A"), right("B"), right("A µs"), right("B µs"), right("difference"), "change"});
+    const auto add_sum = [&](const char* name, std::span<const OperationDifference> rows, Style look) {
+      OperationDifference sum;
+      for (const OperationDifference& row : rows) {
+        sum.control_count += row.control_count;
+        sum.test_count += row.test_count;
+        sum.control_us += row.control_us;
+        sum.test_us += row.test_us;
+      }
+      out.row({Cell(name, look), Cell(format_count(sum.control_count), look), Cell(format_count(sum.test_count), look),
+               Cell(microseconds_text(sum.control_us), look), Cell(microseconds_text(sum.test_us), look),
+               Cell(signed_microseconds_text(sum.difference_us()), look)});
+    };
+    const std::size_t shown = top == 0 ? rows_.size() : std::min(top, rows_.size());
+    for (const OperationDifference& row : std::span(rows_).first(shown)) {
+      const Style look = row.time == TimeClass::faster ? Style::good : row.time == TimeClass::slower ? Style::bad : Style::plain;
+      out.row({has_columns(style, kWide) ? escape(row.name) : short_operators(row.name), format_count(row.control_count),
+               format_count(row.test_count), microseconds_text(row.control_us), microseconds_text(row.test_us),
+               Cell(signed_microseconds_text(row.difference_us()), look), change_text(row)});
+    }
+    std::vector<OperationDifference> all = rows_;
+    all.insert(all.end(), left_out_.begin(), left_out_.end());
+    if (shown < rows_.size()) add_sum("(others)", std::span(rows_).subspan(shown), Style::faint);
+    if (!left_out_.empty()) add_sum("(excluded)", left_out_, Style::faint);
+    if (adds_up(control_) && adds_up(test_)) add_sum("all", all, Style::strong);
+    return out;
+  }
+
+  /// A line for each file with skipped events.
+  [[nodiscard]] Table remarks() const {
+    Table out;
+    for (const Trace* trace : {&control_, &test_}) {
+      if (trace->skipped > 0) out.line(markdown_code(escape(trace->path)) + ": " + escape(skipped_text(*trace)));
+    }
+    return out;
+  }
+
+  [[nodiscard]] Json json(const TraceGate& gate) const {
+    const auto side = [](const Trace& trace) {
+      Json out;
+      out.set("file", trace.path).set("source", trace.source).set("steps", trace.steps).set("outside", trace.outside);
+      out.set("skipped", trace.skipped).set("first_skipped", trace.skipped > 0 ? Json(trace.first_skipped) : Json());
+      return std::move(out.set("machine", trace.machine.empty() ? Json() : Json(trace.machine)));
+    };
+    Json out, classes;
+    out.set("control", side(control_)).set("test", side(test_));
+    out.set("ops", Json::list(rows_, [](const OperationDifference& row) {
+              Json one;
+              one.set("name", row.name).set("control_count", row.control_count).set("test_count", row.test_count);
+              one.set("control_us", row.control_us).set("test_us", row.test_us).set("diff_count", row.count_difference());
+              one.set("diff_us", row.difference_us()).set("class", to_string(row.counts)).set("time", to_string(row.time));
+              return std::move(one.set("ratio_low", low_of(row.ratio)).set("ratio_high", high_of(row.ratio)));
+            }));
+    for (const CountClass kind : kClasses) {
+      // Names of TraceDiff's ops_diff.
+      classes.set(kind == CountClass::removed ? "deleted" : to_string(kind),
+                  names([&](const OperationDifference& row) { return row.counts == kind; }));
+    }
+    out.set("ops_diff", std::move(classes)).set("left_out", left_out_.size());
+    return std::move(out.set("undecided", names([&](const auto& row) { return has_verdict(row, gate, SlowdownVerdict::inconclusive); })));
+  }
+
+  [[nodiscard]] std::string csv() const {
+    std::string out;
+    const auto number = [](std::optional<double> value) { return value && std::isfinite(*value) ? shortest(*value) : ""; };
+    for (const OperationDifference& row : rows_) {
+      out += csv_record(std::array{csv_field(test_.path), csv_field(row.name), std::to_string(row.control_count),
+                                   std::to_string(row.test_count), std::to_string(row.count_difference()), shortest(row.control_us),
+                                   shortest(row.test_us), shortest(row.difference_us()), std::string(to_string(row.counts)),
+                                   std::string(to_string(row.time)), number(low_of(row.ratio)), number(high_of(row.ratio))});
+    }
+    return out;
+  }
+
+  [[nodiscard]] std::vector<std::string> names(const std::function<bool(const OperationDifference&)>& has) const {
+    std::vector<std::string> out;
+    for (const OperationDifference& row : rows_) {
+      if (has(row)) out.push_back(row.name);
+    }
+    return out;
+  }
+
+  /// A case per class that the gate names, and a case for the whole gate.
+  [[nodiscard]] std::vector<GateCase> cases(const TraceGate& gate) const {
+    std::vector<GateCase> out;
+    const auto add = [&](std::string_view name, const TraceGate& part) {
+      GateCase& one = out.emplace_back(GateCase{std::string(name), "", {}});
+      for (const std::string& failed : names([&](const auto& row) { return is_failed(row, part); })) one.failed.push_back(escape(failed));
+      if (one.failed.empty()) return;
+      one.message = counted(std::ssize(one.failed), "operation") + ": " + one.failed.front() + (one.failed.size() > 1 ? " …" : "");
+    };
+    for (const CountClass kind : gate.classes) add(to_string(kind), {.classes = {kind}});
+    if (gate.slower) add("slower", {.slower = gate.slower, .strict = gate.strict});
+    if (gate.faster) add("faster", {.faster = gate.faster, .strict = gate.strict});
+    add("whole", gate);
+    return out;
+  }
+
+ private:
+  Trace control_, test_;
+  std::vector<OperationDifference> rows_;      ///< selected by the patterns and --min-us
+  std::vector<OperationDifference> left_out_;  ///< all others
+};
 
 /// Times of different machines are not comparable: warns, or refuses where a gate depends on them.
 void check_machines(const Trace& control, const Trace& test, const DiffRequest& request, const TraceGate& gate) {
