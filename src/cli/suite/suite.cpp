@@ -46,10 +46,10 @@ void declare_case_choice(OptionSet& options, CaseWords& words, const SuiteForms&
 
 void declare_suite_options(OptionSet& options, SuiteRequest& request, const SuiteForms& forms) {
   CaseWords& cases = request.cases;
-  const Forms judged = forms.trees | forms.judges;
-  options.group("Suites");
+  options.group("Suites", forms.trees | forms.judges);
   options
       .text("--suite", "TREE", cases.tree, "verify every case below TREE (folders with model.onnx and test_data_set_N), in own processes")
+      .only(0)
       .excludes({"--data", "--original"})
       .beside_results();
   options.text("--against", "DIR", cases.against, "judge the counterparts of TREE's models below DIR, NAME.cl.onnx or the same name")
@@ -58,15 +58,13 @@ void declare_suite_options(OptionSet& options, SuiteRequest& request, const Suit
       .text("--pair", "PATTERN", cases.pair,
             "with --against: name the counterpart of net.onnx, like {stem}.opt.onnx (also {stem%SUFFIX}, {name}, {dir})")
       .only(forms.pairs);
-  options.integer("--jobs", "N", 1, request.jobs, "run N cases at a time (default: all CPUs of this process)").only(judged);
-  options.real("--timeout", "S", request.timeout, "end a case after S seconds (default: 120)").only(judged);
+  options.integer("--jobs", "N", 1, request.jobs, "run N cases at a time (default: all CPUs of this process)");
+  options.real("--timeout", "S", request.timeout, "end a case after S seconds (default: 120)");
   declare_case_choice(options, cases, forms);
-  options.text("--resume", "REPORT", request.resume, "go on where the run of this report (--json) was interrupted").only(judged);
-  options.text("--cache", "DIR", request.cache, "keep verdicts in DIR: run no case again whose files, options and program are the same")
-      .only(judged);
-  options.flag("--allow-empty", request.allow_empty, "exit 0 when the part has no case").only(judged);
-  options.text("--expected", "FILE", request.expected, "take the cases of FILE, lines NAME STATUS REASON, as known not to pass")
-      .only(judged);
+  options.text("--resume", "REPORT", request.resume, "go on where the run of this report (--json) was interrupted");
+  options.text("--cache", "DIR", request.cache, "keep verdicts in DIR: run no case again whose files, options and program are the same");
+  options.flag("--allow-empty", request.allow_empty, "exit 0 when the part has no case");
+  options.text("--expected", "FILE", request.expected, "take the cases of FILE, lines NAME STATUS REASON, as known not to pass");
 }
 
 std::optional<std::vector<std::string>> selected_cases(const CaseWords& words) {

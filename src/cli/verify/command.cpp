@@ -69,9 +69,7 @@ std::set<std::string, std::less<>> allowed_of(const std::vector<std::string>& na
   const std::vector<std::string_view> known = doubt_names();
   for (const std::string& name : names) {
     if (std::ranges::find(known, name) != known.end()) continue;
-    std::string all;
-    for (const std::string_view one : known) all += (all.empty() ? "" : ", ") + std::string(one);
-    fail(ErrorKind::usage, "--allow " + escape(name) + ": one of " + all);
+    fail(ErrorKind::usage, "--allow " + escape(name) + ": one of " + joined(known, ", "));
   }
   return {names.begin(), names.end()};
 }
@@ -300,33 +298,25 @@ void declare_inputs(OptionSet& options, VerifyRequest& request) {
 void declare_intentions(OptionSet& options, VerifyRequest& request) {
   constexpr std::string_view kOwn =
       "stored inputs and outputs are those of MODEL's own interface; compare it with its original instead: relayout verify A B";
-  options
-      .choice("--precision", {"fp16", "bf16", "int8", "int4"}, request.precision,
-              "expect B to compute in this type: judge 16 bits by their rounding, fewer by --accept")
-      .only(kOfPairs | kRuns);
+  options.choice("--precision", {"fp16", "bf16", "int8", "int4"}, request.precision,
+                 "expect B to compute in this type: judge 16 bits by their rounding, fewer by --accept");
   options
       .list("--accept", "METRIC=X,…", request.accept,
             "accept a loss within these bounds: snr=DB, cosine=X, error=X (of the range), top1=X, top5=X, match=X (shares from 0 to 1)",
             ',')
-      .only(kOfPairs | kRuns)
       .excludes({"--strict"});
   options.flag("--outputs-only", request.options.outputs_only, "judge the outputs alone, not each unexplained difference at its node")
-      .only(kOfPairs | kRuns)
       .excludes({"--strict"});
   options.choice("--io", {"nhwc"}, request.io, "expect images channels-last in A or B, as convert --io nhwc writes them")
-      .only(kOfPairs | kRuns)
       .because(kStored, kOwn);
   options.assignments("--rename", "NAME=OTHER", request.renames, "pair input or output NAME of A with OTHER of B")
-      .only(kOfPairs | kRuns)
       .because(kStored, kOwn)
       .excludes({"--match"});
   options.choice("--match", {"position"}, request.match, "pair inputs and outputs by their order, whatever their names")
-      .only(kOfPairs | kRuns)
       .because(kStored, kOwn);
   options
       .flag("--allow-interface", request.options.allow_interface,
             "accept inputs and outputs of B in other float types, inputs in int32 for int64, or of fewer sizes")
-      .only(kOfPairs | kRuns)
       .because(kStored, kOwn);
 }
 
@@ -348,10 +338,9 @@ void declare_verdict(OptionSet& options, VerifyRequest& request) {
   options.flag("--reference", request.reference, "run in double precision: --mode reference").only(kStored | kSuite | kRuns);
   options.flag("--proof", verify.proof_only, "run nothing: judge by the proof from the two files alone").only(kJudged);
   options.flag("--strict", verify.strict, "count every difference that no fold explains, whatever the outputs say").only(kJudged);
-  options.real("--budget", "SECONDS", verify.budget, "leave out what would take more processor time (default: 10, or 20 runs of each)")
-      .only(kOfPairs | kRuns);
-  options.flag("--thorough", verify.thorough, "leave nothing out, however long it takes").excludes({"--budget"}).only(kOfPairs | kRuns);
-  options.flag("--run-identical", verify.run_identical, "run files of the same bytes too").only(kOfPairs | kRuns);
+  options.real("--budget", "SECONDS", verify.budget, "leave out what would take more processor time (default: 10, or 20 runs of each)");
+  options.flag("--thorough", verify.thorough, "leave nothing out, however long it takes").excludes({"--budget"});
+  options.flag("--run-identical", verify.run_identical, "run files of the same bytes too");
   options.flag("--allow-newer-opset", verify.load.allow_newer_opset, "accept opsets newer than relayout knows").only(kRuns | kProves);
 }
 
