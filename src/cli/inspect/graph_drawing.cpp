@@ -76,29 +76,31 @@ class Placement {
     for (std::size_t item = 0; item < row_.size(); ++item) rows_[row_[item]].push_back(item);
   }
 
-  /// Sorts rows by the mean place of what items are linked to, downwards and upwards in turns.
-  void order() {
-    constexpr int kSweeps = 8;
-    x_.assign(row_.size(), 0);
-    number();
-    for (int sweep = 0; sweep < kSweeps; ++sweep) {
-      const bool is_down = sweep % 2 == 0;
-      const auto& neighbours = is_down ? above_ : below_;
-      for (std::size_t i = 0; i < rows_.size(); ++i) {
-        auto& row = rows_[is_down ? i : rows_.size() - 1 - i];
-        std::vector<std::pair<double, std::size_t>> keyed;
-        for (const std::size_t item : row) keyed.emplace_back(mean_of(neighbours[item], x_[item]), item);
-        std::ranges::stable_sort(keyed, {}, &std::pair<double, std::size_t>::first);
-        std::ranges::transform(keyed, row.begin(), &std::pair<double, std::size_t>::second);
-        for (std::size_t at = 0; at < row.size(); ++at) x_[row[at]] = static_cast<double>(at);
-      }
+  /// Calls `visit` with each row and the neighbours that decide on it, downwards and upwards in turns.
+  template <class Visit>
+  void sweep(int times, const Visit& visit) {
+    for (int turn = 0; turn < times; ++turn) {
+      const bool is_down = turn % 2 == 0;
+      for (std::size_t i = 0; i < rows_.size(); ++i) visit(rows_[is_down ? i : rows_.size() - 1 - i], is_down ? above_ : below_);
     }
   }
 
-  void number() {
-    for (const auto& row : rows_) {
-      for (std::size_t at = 0; at < row.size(); ++at) x_[row[at]] = static_cast<double>(at);
-    }
+  /// Sorts rows by the mean place of what items are linked to.
+  void order() {
+    constexpr int kSweeps = 8;
+    x_.assign(row_.size(), 0);
+    for (const auto& row : rows_) number(row);
+    sweep(kSweeps, [&](auto& row, const auto& neighbours) {
+      std::vector<std::pair<double, std::size_t>> keyed;
+      for (const std::size_t item : row) keyed.emplace_back(mean_of(neighbours[item], x_[item]), item);
+      std::ranges::stable_sort(keyed, {}, &std::pair<double, std::size_t>::first);
+      std::ranges::transform(keyed, row.begin(), &std::pair<double, std::size_t>::second);
+      number(row);
+    });
+  }
+
+  void number(const std::vector<std::size_t>& row) {
+    for (std::size_t at = 0; at < row.size(); ++at) x_[row[at]] = static_cast<double>(at);
   }
 
   [[nodiscard]] double mean_of(const std::vector<std::size_t>& items, double otherwise) const {
@@ -113,13 +115,9 @@ class Placement {
   void choose_columns() {
     constexpr int kSweeps = 12;
     for (const auto& row : rows_) place(row, [&](std::size_t item) { return x_[item] * (kBoxWidth + kGap); });
-    for (int sweep = 0; sweep < kSweeps; ++sweep) {
-      const bool is_down = sweep % 2 == 0;
-      const auto& neighbours = is_down ? above_ : below_;
-      for (std::size_t i = 0; i < rows_.size(); ++i) {
-        place(rows_[is_down ? i : rows_.size() - 1 - i], [&](std::size_t item) { return mean_of(neighbours[item], x_[item]); });
-      }
-    }
+    sweep(kSweeps, [&](const auto& row, const auto& neighbours) {
+      place(row, [&](std::size_t item) { return mean_of(neighbours[item], x_[item]); });
+    });
     double least = 0, most = 0;
     for (std::size_t item = 0; item < x_.size(); ++item) {
       least = item == 0 ? x_[item] - half_width(item) : std::min(least, x_[item] - half_width(item));
