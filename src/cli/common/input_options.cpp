@@ -128,8 +128,7 @@ ByteImages byte_images_of(const PixelWords& words, const std::string& prefix) {
 std::vector<std::string> arguments_of(const ByteImages& bytes, const std::string& prefix, const std::string& naming) {
   std::vector<std::string> out;
   const auto add = [&](const char* word, const std::vector<double>& values) {
-    std::string text;
-    for (const double value : values) text += (text.empty() ? "" : ",") + shortest(value);
+    const std::string text = joined(values, ",", [](double value) { return shortest(value); });
     if (!text.empty()) out.insert(out.end(), {prefix + word, text});
   };
   for (const std::string& name : bytes.names) out.insert(out.end(), {naming, shell_word(name)});

@@ -111,7 +111,6 @@ class ResultsToVerify {
   [[nodiscard]] CommandWords command(const ConvertRequest& request) const;
 
  private:
-  [[nodiscard]] std::vector<std::string> outputs() const;
   /// Whether the results are those of all models of `tree`, at the paths where `verify --against` looks, and the only models there.
   [[nodiscard]] bool are_all_below(const std::filesystem::path& tree, const std::filesystem::path& against) const;
   /// Whether the pattern of verify_all_command() maps each result to its original.

@@ -89,10 +89,10 @@ CommandWords verify_tree_command(const std::string& tree, const std::string& aga
 }
 
 /// "relayout verify --original FOLDER/{stem}.onnx MODEL…"
-CommandWords verify_all_command(const std::string& folder, const std::vector<std::string>& models, const VerifyNeeds& needs) {
+CommandWords verify_all_command(const std::string& folder, const std::vector<ConvertJob>& jobs, const VerifyNeeds& needs) {
   CommandWords words = verify_words(needs);
   words.insert(words.end(), {"--original", shell_word(folder + "/{stem}.onnx")});
-  for (const std::string& model : models) words.push_back(file_word(model));
+  for (const ConvertJob& job : jobs) words.push_back(file_word(job.output));
   return words;
 }
 
@@ -161,13 +161,7 @@ CommandWords ResultsToVerify::command(const ConvertRequest& request) const {
   if (!tree.empty()) return are_all_below(tree, request.out_dir) ? verify_tree_command(tree, request.out_dir, needs_) : CommandWords();
   const fs::path parent = fs::path(done_.front().input).parent_path();
   const std::string folder = parent.empty() ? "." : parent.string();
-  return are_named_by(folder) ? verify_all_command(folder, outputs(), needs_) : CommandWords();
-}
-
-std::vector<std::string> ResultsToVerify::outputs() const {
-  std::vector<std::string> out;
-  for (const ConvertJob& job : done_) out.push_back(job.output);
-  return out;
+  return are_named_by(folder) ? verify_all_command(folder, done_, needs_) : CommandWords();
 }
 
 bool ResultsToVerify::are_all_below(const fs::path& tree, const fs::path& against) const {

@@ -19,10 +19,7 @@ struct MergeRequest {
 
 std::string merge_text(const ModelMergeResult& result, bool is_chain) {
   if (!result.difference.empty()) return "not of equal structure: " + escape(result.difference) + "\n";
-  std::vector<std::string> parts;
-  for (const auto& part : result.parts) parts.push_back(escape(part.string()));
-  std::string out;
-  for (const std::string& part : parts) out += (out.empty() ? "" : is_chain ? " → " : " + ") + part;
+  std::string out = joined(result.parts, is_chain ? " → " : " + ", [](const auto& part) { return escape(part.string()); });
   out += (is_chain ? " as " : " → ") + escape(result.output.string()) + "   " + counted(result.nodes, "node") + " · " +
          format_bytes(result.bytes) + " · " + seconds_text(result.seconds) + "\n";
   out += "  inputs    " + some_of(result.inputs, 8, quote) + "\n  outputs   " + some_of(result.outputs, 8, quote) + "\n";
