@@ -69,10 +69,7 @@ int run_extract(ExtractRequest& request, const Common& common) {
   request.options.save.progress = [&](int64_t done, int64_t total) { progress.bytes("writing", done, total); };
   const ExtractResult result = extract(request.models.front(), request.output, request.options);
   progress.clear();
-  if (is_stream(request.output)) {
-    write_error(extract_text(result, style_of(common, true)));
-    return 0;
-  }
+  request.files.add("--output", request.output);
   return request.files.write(common,
                              text_report([&](auto& style) { return extract_text(result, style); }, [&] { return extract_json(result); }));
 }
