@@ -125,11 +125,12 @@ std::vector<UnsupportedGroup> unsupported_groups(const std::vector<Unsupported>&
 
 /// "net.onnx: cannot run 181 nodes: com.microsoft.nchwc:Conv × 52 (unknown domain), 'roi' (MaxUnpool: indices) …": the number of nodes, and
 /// the first three groups.
-std::string unsupported_text(const std::string& model, const std::vector<Unsupported>& nodes) {
+Failure cannot_run(const std::string& model, const std::vector<Unsupported>& nodes) {
   const std::vector<UnsupportedGroup> groups = unsupported_groups(nodes);
   const std::span first = std::span(groups).first(std::min(groups.size(), kGroupsNamed));
-  return escape(model) + ": cannot run " + counted(std::ssize(nodes), "node") + ": " + joined(first, ", ", &UnsupportedGroup::text) +
-         (groups.size() > kGroupsNamed ? " …" : "");
+  const std::string text = escape(model) + ": cannot run " + counted(std::ssize(nodes), "node") + ": " +
+                           joined(first, ", ", &UnsupportedGroup::text) + (groups.size() > kGroupsNamed ? " …" : "");
+  return {exit_code(ErrorKind::unsupported), text, ""};
 }
 
 }  // namespace
@@ -153,15 +154,6 @@ Json unsupported_json(const std::vector<Unsupported>& nodes, const char* side) {
     return std::move(out.set("why", node.why));
   });
 }
-
-// Verifications that get a message besides their verdict.
-namespace {
-
-Failure cannot_run(const std::string& model, const std::vector<Unsupported>& nodes) {
-  return {exit_code(ErrorKind::unsupported), unsupported_text(model, nodes), ""};
-}
-
-}  // namespace
 
 std::optional<Failure> failure_of(const DataResult& result) {
   if (result.unsupported.empty()) return std::nullopt;

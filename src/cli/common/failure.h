@@ -51,7 +51,7 @@ class Failures {
 /// The nodes of one model ("a", "b", "model").
 [[nodiscard]] Json unsupported_json(const std::vector<Unsupported>& nodes, const char* side);
 
-/// The message on standard error for a verification: a defect, or nodes that cannot run (unsupported_text()). Nothing for a plain verdict,
+/// The message on standard error for a verification: a defect, or nodes that cannot run. Nothing for a plain verdict,
 /// where the report on standard output is enough.
 [[nodiscard]] std::optional<Failure> failure_of(const VerifyResult& result);
 [[nodiscard]] std::optional<Failure> failure_of(const DataResult& result);

@@ -60,20 +60,12 @@ Json version_json() {
 
 // The file by which this program is started. An installed tree may contain a loader and a C library. A launcher then runs `ld.so --argv0
 // LAUNCHER PROGRAM …`: /proc/self/exe is the loader, and only argv[0] names the launcher.
-namespace {
-
-/// Whether the kernel started the loader as the program. Otherwise AT_BASE is the address at which the kernel mapped the loader.
-bool loader_was_started() {
-  return getauxval(AT_BASE) == 0;
-}
-
-}  // namespace
-
 std::string own_program() {
   std::error_code error;
   const std::filesystem::path path = std::filesystem::read_symlink("/proc/self/exe", error);
   if (error) fail(ErrorKind::io, "/proc/self/exe: " + error.message());
-  if (!loader_was_started()) return path.string();
+  const bool is_loader = getauxval(AT_BASE) == 0;  // else it is the address at which the kernel mapped the loader
+  if (!is_loader) return path.string();
   const std::string launcher = program_invocation_name;
   if (launcher.starts_with('/') && access(launcher.c_str(), X_OK) == 0) return launcher;
   fail(ErrorKind::io,

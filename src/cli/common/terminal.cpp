@@ -34,21 +34,11 @@ constexpr std::size_t kNarrowest = 40;     ///< narrower terminals are treated l
 ColorChoice g_color = ColorChoice::automatic;
 bool g_has_written = false;
 
-/// The variable COLUMNS; 0 when it is not set or not a number from 0 on.
-std::size_t columns_variable() {
-  return as_size(std::max<int64_t>(whole_number(environment("COLUMNS")).value_or(0), 0));
-}
-
-/// Width of a stream's terminal; 0 when it is not known.
-std::size_t terminal_columns(int descriptor) {
-  winsize size = {};
-  return ioctl(descriptor, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;  // NOLINT(cppcoreguidelines-pro-type-vararg)
-}
-
 /// Columns of a stream's terminal or of COLUMNS; 0 when neither is known.
 std::size_t columns_of(int descriptor) {
-  const std::size_t columns = terminal_columns(descriptor);
-  return columns > 0 ? columns : columns_variable();
+  winsize size = {};
+  const bool is_known = ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;  // NOLINT(cppcoreguidelines-pro-type-vararg)
+  return is_known ? size.ws_col : as_size(std::max<int64_t>(whole_number(environment("COLUMNS")).value_or(0), 0));
 }
 
 /// The width at which lines are broken for a stream that is a terminal.
@@ -180,10 +170,6 @@ void Progress::show(std::string_view what, int64_t done, int64_t total, const st
 void Progress::bytes(std::string_view what, int64_t done, int64_t total) {
   const std::lock_guard lock(mutex_);
   if (is_due()) show(what, done, total, format_bytes(done) + " of " + format_bytes(total));
-}
-
-void Progress::steps(std::string_view what, int64_t done, int64_t total) {
-  steps(what, done, total, std::nullopt);
 }
 
 void Progress::steps(std::string_view what, int64_t done, int64_t total, std::optional<double> seconds_left) {

@@ -22,10 +22,8 @@ class Progress {
 
   /// "writing ████████░░░░ 61 %  1.2 of 1.9 GB"
   void bytes(std::string_view what, int64_t done, int64_t total);
-  /// "verifying ██████░░░░░░ 50 %  2 of 4"
-  void steps(std::string_view what, int64_t done, int64_t total);
   /// "verifying ██████░░░░░░ 50 %  2,000 of 4,000  12 min left"
-  void steps(std::string_view what, int64_t done, int64_t total, std::optional<double> seconds_left);
+  void steps(std::string_view what, int64_t done, int64_t total, std::optional<double> seconds_left = std::nullopt);
   /// Clears the line, so that other output can be written.
   void clear();
 

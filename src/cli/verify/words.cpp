@@ -62,16 +62,8 @@ std::string plain_sentence(const InterfaceDifference& difference, const VerifyRe
 }  // namespace
 
 Style style_of(Outcome outcome) {
-  switch (outcome) {
-    case Outcome::same:
-    case Outcome::accepted:
-      return Style::good;
-    case Outcome::different:
-      return Style::bad;
-    case Outcome::inconclusive:
-      break;
-  }
-  return Style::warning;
+  if (outcome == Outcome::different) return Style::bad;
+  return outcome == Outcome::inconclusive ? Style::warning : Style::good;
 }
 
 std::string verdict_word(const VerifyResult& result) {
