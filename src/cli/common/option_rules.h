@@ -60,17 +60,18 @@ struct OptionFacts {
 
 /// An option and where it comes from.
 struct OptionState {
-  std::string name;                    ///< in messages
-  std::vector<std::string> names;      ///< all
-  const OptionFacts* facts = nullptr;  ///< not owned
-  bool is_given = false;               ///< on the command line or in a configuration file, and not switched off
-  bool is_written_here = false;        ///< on the command line
-  std::string place;                   ///< "FILE:LINE" in a configuration file
+  std::string name;                ///< in messages
+  std::vector<std::string> names;  ///< all
+  OptionFacts facts;
+  bool is_given = false;         ///< on the command line or in a configuration file, and not switched off
+  bool is_written_here = false;  ///< on the command line
+  std::string place;             ///< "FILE:LINE" in a configuration file
 };
+using OptionStates = std::vector<const OptionState*>;  ///< not owned
 
 /// Error{usage} for the first option that another one, or a form that another one chooses, contradicts or leaves without effect.
-void check_options(const std::vector<OptionState>& options, const std::vector<FormChoice>& choices);
+void check_options(const OptionStates& options, const std::vector<FormChoice>& choices);
 /// The same for a form that arguments choose.
-void check_form(const std::vector<OptionState>& options, const std::vector<FormChoice>& choices, Forms form);
+void check_form(const OptionStates& options, const std::vector<FormChoice>& choices, Forms form);
 
 }  // namespace relayout::cli

@@ -66,28 +66,18 @@ double parse_percent(const std::string& what, std::string word) {
   return value / 100;
 }
 
-struct OptionSet::Declared {
-  std::vector<std::string> names;  ///< with dashes; messages use the last
-  CLI::Option* option = nullptr;   ///< null for the positional
+struct OptionSet::Declared : OptionState {
+  CLI::Option* option = nullptr;  ///< null for the positional
   bool is_flag = false, repeatable = false;
-  bool is_given = false;                                                             ///< on the command line
-  std::string place;                                                                 ///< in a configuration file: "FILE:LINE"
   std::vector<std::string> values;                                                   ///< as given; "true" or "false" of a flag
   bool is_toggle = false;                                                            ///< a flag with two forms
   std::vector<std::string_view> choices;                                             ///< the only values, where there are such
   std::function<void(const std::vector<std::string>&)> assign = [](const auto&) {};  ///< called when given
-  OptionFacts facts;
 
-  [[nodiscard]] const std::string& label() const { return names.back(); }
-  [[nodiscard]] bool is_off() const { return is_flag && !is_toggle && !values.empty() && values.back() == "false"; }
-  [[nodiscard]] OptionState state() const {
-    const auto name = std::ranges::find_if(names, [](const std::string& one) { return one.starts_with("--"); });
-    return {.name = name == names.end() ? label() : *name,
-            .names = names,
-            .facts = &facts,
-            .is_given = !values.empty() && !is_off(),
-            .is_written_here = is_given,
-            .place = place};
+  [[nodiscard]] const std::string& label() const { return names.back(); }  ///< in messages about its value
+  void give(std::vector<std::string> all) {
+    values = std::move(all);
+    is_given = !values.empty() && (!is_flag || is_toggle || values.back() != "false");
   }
 };
 
@@ -110,21 +100,23 @@ struct OptionSet::Impl {
     fail(ErrorKind::defect, "no option " + quote(name) + " of " + command);
   }
 
-  [[nodiscard]] std::vector<OptionState> states() const {
-    std::vector<OptionState> out;
+  [[nodiscard]] OptionStates states() const {
+    OptionStates out;
     for (const auto& entry : declared) {
-      if (entry->option != nullptr) out.push_back(entry->state());
+      if (entry->option != nullptr) out.push_back(entry.get());
     }
     return out;
   }
 
   Declared& declare(std::string_view names, std::string_view placeholder, std::string_view text) {
     help.add(names, placeholder, text);
-    declared.push_back(std::make_unique<Declared>());
-    for (const std::string& name : split(names, ',')) declared.back()->names.push_back(name.substr(name.find_first_not_of(' ')));
-    declared.back()->facts.only(group_forms);
-    if (group_beside_results) declared.back()->facts.beside_results();
-    return *declared.back();
+    Declared& entry = *declared.emplace_back(std::make_unique<Declared>());
+    for (const std::string& name : split(names, ',')) entry.names.push_back(name.substr(name.find_first_not_of(' ')));
+    const auto name = std::ranges::find_if(entry.names, [](const std::string& one) { return one.starts_with("--"); });
+    entry.name = name == entry.names.end() ? entry.label() : *name;
+    entry.facts.only(group_forms);
+    if (group_beside_results) entry.facts.beside_results();
+    return entry;
   }
 
   Declared& add_valued(Declared& entry) {
@@ -187,8 +179,8 @@ struct OptionSet::Impl {
     }
     for (const auto& entry : declared) {
       if (entry->option == nullptr) continue;
-      entry->values = entry->option->results();
-      entry->is_given = !entry->values.empty();
+      entry->give(entry->option->results());
+      entry->is_written_here = !entry->values.empty();
     }
     std::vector<std::string> others;
     for (const std::string& word : app.remaining()) {
@@ -218,7 +210,7 @@ struct OptionSet::Impl {
       const auto name = std::ranges::find(entry->names, "--" + given.key);
       if (!is_configurable(*entry) || name == entry->names.end()) continue;
       // The command line takes precedence. The section of the command follows the options for all commands, and overrides them.
-      if (entry->is_given) return;
+      if (entry->is_written_here) return;
       if (entry->is_flag != (given.kind == ConfigEntry::Kind::boolean)) {
         usage(given.place + ": " + quote(given.key) + (entry->is_flag ? " is true or false" : " needs a value, not true or false") +
               belongs_below(given));
@@ -226,11 +218,10 @@ struct OptionSet::Impl {
       if (!entry->repeatable && given.values.size() != 1) {
         usage(given.place + ": " + quote(given.key) + " takes one value, not " + std::to_string(given.values.size()));
       }
-      entry->values = given.values;
       entry->place = given.place;
       const bool negative = name != entry->names.begin() && name->starts_with("--no-");
-      if (entry->is_flag) entry->values[0] = (given.values[0] == "true") != negative ? "true" : "false";
-      return;
+      return entry->give(entry->is_flag && negative ? std::vector<std::string>{given.values[0] == "true" ? "false" : "true"}
+                                                    : given.values);
     }
     refuse_key(given);
   }
@@ -408,7 +399,7 @@ void OptionSet::forms(FormChoice choice) {
 }
 
 bool OptionSet::is_given(std::string_view name) const {
-  return impl_->find(name).is_given;
+  return impl_->find(name).is_written_here;
 }
 
 const OptionFacts& OptionSet::facts(std::string_view name) const {
@@ -434,11 +425,9 @@ std::vector<std::string> OptionSet::given_for(Forms forms) const {
   };
   std::vector<std::string> out;
   for (const auto& entry : impl_->declared) {
-    if (entry->option == nullptr || entry->is_off() || !entry->facts.decides_results || !is_for_all(entry->facts)) continue;
-    if (entry->is_flag) {
-      if (!entry->values.empty()) out.push_back(entry->values.back() == "true" ? entry->state().name : entry->label());
-      continue;
-    }
+    if (!entry->is_given || !entry->facts.decides_results || !is_for_all(entry->facts)) continue;
+    if (entry->is_flag) out.push_back(entry->values.back() == "true" ? entry->name : entry->label());
+    if (entry->is_flag) continue;
     for (const std::string& value : entry->values) out.insert(out.end(), {entry->label(), value});
   }
   return out;
