@@ -63,11 +63,6 @@ void read_external_data(std::string_view text, ConvertOptions& options);
 /// Reads all words of the request into its options.
 void read_words(ConvertRequest& request);
 
-/// Converts all models, reports each in order and returns the worst exit code. `documents` receives the entry of each model that has one.
-/// `cache` may be nullptr.
-int convert_all(const ConvertRequest& request, const Common& common, std::span<const ConvertJob> jobs, ConversionCache* cache,
-                Json& documents);
-
 /// The words of a command, each quoted for a shell.
 using CommandWords = std::vector<std::string>;
 
