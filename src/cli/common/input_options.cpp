@@ -176,15 +176,13 @@ void declare_merge_words(OptionSet& options, MergeWords& words, Forms of_ensembl
       .only(of_chains);
 }
 
-ModelMergeOptions merge_options(const MergeWords& words) {
-  ModelMergeOptions out;
-  if (!words.combine.empty()) out.combine = combinations_of(words.combine);
+void read_merge_words(const MergeWords& words, ModelMergeOptions& options) {
+  if (!words.combine.empty()) options.combine = combinations_of(words.combine);
   for (const std::string& pair : words.map) {
     const std::size_t sign = pair.find('=');
     if (sign == std::string::npos) fail(ErrorKind::usage, "--map " + quote(pair) + ": write OUT=IN");
-    out.map.emplace_back(pair.substr(0, sign), pair.substr(sign + 1));
+    options.map.emplace_back(pair.substr(0, sign), pair.substr(sign + 1));
   }
-  return out;
 }
 
 }  // namespace relayout::cli

@@ -20,7 +20,7 @@ struct MergeWords {
 /// --combine, which is for these forms (0: all), and --map.
 void declare_merge_words(OptionSet& options, MergeWords& words, Forms of_ensembles, Forms of_chains);
 /// Error{usage} for words that mean nothing.
-[[nodiscard]] ModelMergeOptions merge_options(const MergeWords& words);
+void read_merge_words(const MergeWords& words, ModelMergeOptions& options);
 
 /// Parses "1,3,224,224".
 [[nodiscard]] std::vector<int64_t> parse_dims(const std::string& what, std::string_view text);

@@ -108,7 +108,7 @@ std::function<int()> prepare_diff(OptionSet& options, const Common& common) {
   options.group("Traces and profiles", kTraces);
   options.list("--steps", "N,…", request->steps, "take these steps only (ProfilerStep#N; default: all)", ',');
   options.choice("--names", {"op", "node"}, request->names, "compare operators (default), or nodes where a file tells them");
-  options.flag("--short-names", request->short_names, "shorten names: no arguments of templates and calls, the last word alone");
+  options.flag("--short-names", request->traces.short_names, "shorten names: no arguments of templates and calls, the last word alone");
   options.group("Gates");
   options.flag("--exit-code", request->exit_code, "exit 1 when anything differs: in models more than names, in traces a count")
       .excludes({"--fail-on"});
@@ -117,7 +117,7 @@ std::function<int()> prepare_diff(OptionSet& options, const Common& common) {
                "decreased, slower:P% or faster:P%, beyond the interval (traces)",
                ',');
   options
-      .flag("--strict", request->strict,
+      .flag("--strict", request->traces.strict,
             "exit 1 also where the interval of a time holds the limit; refuse traces with times that cannot be")
       .only(kTraces);
   options.text("--junit", "FILE", request->report.junit, "write a test case per class of the gate, for GitLab, Jenkins and GitHub actions")

@@ -24,13 +24,13 @@ struct DiffRequest {
   std::optional<double> least_us;   ///< least time of an operation on either side
   // What fails.
   std::vector<std::string> fail_on;
-  bool exit_code = false, strict = false, any_machine = false;
+  bool exit_code = false, any_machine = false;
   // How files are read.
   LoadOptions load;
   std::vector<std::string> profiles;  ///< of models
+  TraceOptions traces;
   std::vector<std::string> steps;
   std::string names = "op";
-  bool short_names = false;
   // Where the report goes.
   std::string csv;
   ReportFiles report;

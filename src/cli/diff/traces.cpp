@@ -41,7 +41,7 @@ TraceGate trace_gate(const DiffRequest& request) {
       fail(ErrorKind::usage, "--fail-on " + quote(word) + " is none of added, removed, increased, decreased, slower:P%, faster:P%");
     }
   }
-  gate.strict = request.strict;
+  gate.strict = request.traces.strict;
   // Without a gate it refuses traces with impossible times, and says nothing of intervals.
   if (gate.strict && !request.fail_on.empty() && !gate.slower && !gate.faster) {
     fail(ErrorKind::usage, "--strict has an effect on --fail-on slower and faster only");
@@ -218,16 +218,14 @@ class TracePair {
 
   [[nodiscard]] Json json(const TraceGate& gate) const {
     const auto side = [](const Trace& trace) {
-      Json out;
-      out.set("file", trace.path).set("source", trace.source).set("steps", trace.steps).set("outside", trace.outside);
+      Json out = Json().set("file", trace.path).set("source", trace.source).set("steps", trace.steps).set("outside", trace.outside);
       out.set("skipped", trace.skipped).set("first_skipped", trace.skipped > 0 ? Json(trace.first_skipped) : Json());
       return std::move(out.set("machine", trace.machine.empty() ? Json() : Json(trace.machine)));
     };
     Json out, classes;
     out.set("control", side(control_)).set("test", side(test_));
     out.set("ops", Json::list(rows_, [](const OperationDifference& row) {
-              Json one;
-              one.set("name", row.name).set("control_count", row.control_count).set("test_count", row.test_count);
+              Json one = Json().set("name", row.name).set("control_count", row.control_count).set("test_count", row.test_count);
               one.set("control_us", row.control_us).set("test_us", row.test_us).set("diff_count", row.count_difference());
               one.set("diff_us", row.difference_us()).set("class", to_string(row.counts)).set("time", to_string(row.time));
               return std::move(one.set("ratio_low", low_of(row.ratio)).set("ratio_high", high_of(row.ratio)));
@@ -330,11 +328,9 @@ FileDiff compared(const Trace& control, Trace test, const DiffRequest& request, 
 }  // namespace
 
 std::vector<FileDiff> diff_of_traces(const DiffRequest& request) {
-  TraceOptions options;
+  TraceOptions options = request.traces;
   for (const std::string& step : request.steps) options.steps.push_back(parse_integer("--steps", step, 0));
   options.names_of_nodes = request.names == "node";
-  options.short_names = request.short_names;
-  options.strict = request.strict;
   const TraceGate gate = trace_gate(request);
   const Trace control = read_trace(request.files.front(), options);
   std::vector<FileDiff> out;

@@ -14,7 +14,7 @@ struct MergeRequest {
   std::vector<std::string> words;  ///< the form and the parts
   std::string output;
   MergeWords how;
-  bool batched = false, allow_newer_opset = false;
+  ModelMergeOptions options;
 };
 
 std::string merge_text(const ModelMergeResult& result, bool is_chain) {
@@ -34,19 +34,17 @@ int run_merge(MergeRequest& request, const Common& common) {
   }
   if (request.output.empty()) fail(ErrorKind::usage, "merge needs --output FILE");
   if (common.json && request.output == "-") fail(ErrorKind::usage, "--json and --output - both want standard output");
-  if (is_chain && (!request.how.combine.empty() || request.batched)) fail(ErrorKind::usage, "--combine and --batched are for ensemble");
+  if (is_chain && (!request.how.combine.empty() || request.options.batched))
+    fail(ErrorKind::usage, "--combine and --batched are for ensemble");
   if (!is_chain && !request.how.map.empty()) fail(ErrorKind::usage, "--map is for chain");
   if (is_chain && request.words.size() != 3) fail(ErrorKind::usage, "a chain has two models");
-  ModelMergeOptions options = merge_options(request.how);
-  options.batched = request.batched;
-  options.load.allow_newer_opset = request.allow_newer_opset;
+  read_merge_words(request.how, request.options);
   const std::vector<std::filesystem::path> parts(request.words.begin() + 1, request.words.end());
-  const ModelMergeResult result =
-      is_chain ? merge_chain(parts.front(), parts.back(), request.output, options) : merge_ensemble(parts, request.output, options);
+  const ModelMergeResult result = is_chain ? merge_chain(parts.front(), parts.back(), request.output, request.options)
+                                           : merge_ensemble(parts, request.output, request.options);
   const auto text = [&](const ReportStyle&) { return request.output == "-" ? "" : merge_text(result, is_chain); };
   const auto document = [&] {
-    std::vector<std::string> names;
-    for (const auto& part : result.parts) names.push_back(part.string());
+    const Json names = Json::list(result.parts, [](const auto& part) { return Json(part.string()); });
     Json out = Json().set("schema", "relayout.merge/1").set("form", form).set("parts", names).set("output", result.output.string());
     out.set("inputs", result.inputs).set("outputs", result.outputs).set("nodes", result.nodes).set("bytes", result.bytes);
     if (!result.difference.empty()) out.set("difference", result.difference);
@@ -64,9 +62,9 @@ std::function<int()> prepare_merge(OptionSet& options, const Common& common) {
       "of the first");
   options.text("-o, --output", "FILE", request->output, "write the result here; - is standard output").beside_results();
   declare_merge_words(options, request->how, 0, 0);
-  options.flag("--batched", request->batched,
+  options.flag("--batched", request->options.batched,
                "write an ensemble of nets of equal structure as one net with stacked weights; exit 1 where they differ");
-  options.flag("--allow-newer-opset", request->allow_newer_opset, "accept opsets newer than relayout knows");
+  options.flag("--allow-newer-opset", request->options.load.allow_newer_opset, "accept opsets newer than relayout knows");
   return [request, &common] { return run_merge(*request, common); };
 }
 

@@ -192,8 +192,8 @@ int verify_merged(VerifyRequest& request, const Common& common, Progress& progre
   constexpr std::size_t kMostLetters = 80;
   const std::filesystem::path whole = folder.path() / (name.substr(0, kMostLetters) + ".onnx");
   const std::vector<std::filesystem::path> parts(request.models.begin() + 1, request.models.end());
-  ModelMergeOptions options = merge_options(request.merge);
-  options.load = request.options.load;
+  ModelMergeOptions options{.load = request.options.load};
+  read_merge_words(request.merge, options);
   if (request.merged && parts.size() > 1) (void)merge_ensemble(parts, whole, options);
   if (request.chain) (void)merge_chain(parts.front(), parts.back(), whole, options);
   request.models = {parts.size() > 1 ? whole.string() : parts.front().string(), request.models.front()};
