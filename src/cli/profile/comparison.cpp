@@ -7,18 +7,6 @@
 
 namespace relayout::cli {
 
-namespace {
-
-std::string gate_text(const ProfileComparison& comparison, const SlowdownGate& gate) {
-  const SlowdownVerdict verdict = judge_slowdown(comparison.ratio, gate.limit);
-  if (verdict != SlowdownVerdict::inconclusive) {
-    return std::string(verdict == SlowdownVerdict::within ? "not " : "") + "slower by more than " + significant(100 * gate.limit, 6) + " %";
-  }
-  return "inconclusive: the interval holds " + fixed(1 + gate.limit, 3) + ", --repeat N measures more pairs";
-}
-
-}  // namespace
-
 std::string comparison_answer(const Estimate& ratio) {
   const TimeClass time = judge_time(ratio);
   if (time == TimeClass::faster) return fixed(1 / ratio.median, 3) + " × faster";
@@ -27,7 +15,13 @@ std::string comparison_answer(const Estimate& ratio) {
 }
 
 std::string comparison_answer(const ProfileComparison& comparison, const std::optional<SlowdownGate>& gate) {
-  return gate ? gate_text(comparison, *gate) : comparison_answer(comparison.ratio);
+  if (!gate) return comparison_answer(comparison.ratio);
+  const SlowdownVerdict verdict = judge_slowdown(comparison.ratio, gate->limit);
+  if (verdict != SlowdownVerdict::inconclusive) {
+    return std::string(verdict == SlowdownVerdict::within ? "not " : "") + "slower by more than " + significant(100 * gate->limit, 6) +
+           " %";
+  }
+  return "inconclusive: the interval holds " + fixed(1 + gate->limit, 3) + ", --repeat N measures more pairs";
 }
 
 int exit_code(const ProfileComparison& comparison, const std::optional<SlowdownGate>& gate) {
@@ -38,6 +32,21 @@ int exit_code(const ProfileComparison& comparison, const std::optional<SlowdownG
 
 // Causes of the difference.
 namespace {
+
+struct CauseSum {
+  int64_t rows = 0;
+  double us = 0;
+};
+
+/// Sums of the differences by cause, for the causes that occur.
+std::map<Cause, CauseSum> sums_of(const ProfileComparison& comparison) {
+  std::map<Cause, CauseSum> out;
+  for (const PairedRow& pair : comparison.rows) {
+    ++out[pair.cause].rows;
+    out[pair.cause].us += pair.difference_us;
+  }
+  return out;
+}
 
 /// The contribution of a cause to a difference that the interval shows.
 struct CausePart {
@@ -82,15 +91,6 @@ std::string part_text(const ProfileComparison& comparison, Cause cause) {
 
 }  // namespace
 
-std::map<Cause, CauseSum> sums_of(const ProfileComparison& comparison) {
-  std::map<Cause, CauseSum> out;
-  for (const PairedRow& pair : comparison.rows) {
-    ++out[pair.cause].rows;
-    out[pair.cause].us += pair.difference_us;
-  }
-  return out;
-}
-
 std::string sentence_of(const ProfileComparison& comparison) {
   const double whole = comparison.b.total_us - comparison.a.total_us;
   std::string answer = comparison_answer(comparison.ratio);
@@ -109,6 +109,10 @@ std::string sentence_of(const ProfileComparison& comparison) {
   return joined({answer, list}, ": ");
 }
 
+// Forms.
+namespace {
+
+/// "difference -1,234.5 µs: folded -1,000.2 in 20 lines · unexplained …"
 std::string causes_text(const ProfileComparison& comparison) {
   const double whole = comparison.b.total_us - comparison.a.total_us;
   const std::string list = joined(sums_of(comparison), " · ", [&](const auto& entry) {
@@ -119,14 +123,19 @@ std::string causes_text(const ProfileComparison& comparison) {
   return joined({"difference " + signed_microseconds_text(whole) + " µs", list}, ": ");
 }
 
-// Forms.
-namespace {
-
 /// "0.613 × (0.605 … 0.621 at 95 %)"
 std::string ratio_text(const Estimate& estimate) {
   return fixed(estimate.median, 3) + " ×" +
          (estimate.interval ? " (" + fixed(estimate.interval->low, 3) + " … " + fixed(estimate.interval->high, 3) + " at 95 %)"
                             : " (too few pairs for an interval)");
+}
+
+/// "B takes 0.613 × (0.605 … 0.621 at 95 %) the time of A · 100 pairs in 10 rounds, wall time"
+std::string comparison_basis(const ProfileComparison& comparison) {
+  const std::string how = comparison.pairs > 0 ? counted(comparison.pairs, "pair") + " in " + counted(comparison.rounds, "round")
+                                               : "measured apart, not in turn";
+  return "B takes " + ratio_text(comparison.ratio) + " the time of A · " + how + ", " +
+         (comparison.clock == TimeKind::wall ? "wall" : "processor") + " time";
 }
 
 Table head_table(const ProfileComparison& comparison) {
@@ -187,13 +196,6 @@ Table verdict_line(const ProfileComparison& comparison, const std::optional<Slow
 
 }  // namespace
 
-std::string comparison_basis(const ProfileComparison& comparison) {
-  const std::string how = comparison.pairs > 0 ? counted(comparison.pairs, "pair") + " in " + counted(comparison.rounds, "round")
-                                               : "measured apart, not in turn";
-  return "B takes " + ratio_text(comparison.ratio) + " the time of A · " + how + ", " +
-         (comparison.clock == TimeKind::wall ? "wall" : "processor") + " time";
-}
-
 Report comparison_report(const ProfileComparison& comparison, const TableChoice& choice, const std::optional<SlowdownGate>& gate) {
   const Profile &a = comparison.a, &b = comparison.b;
   Report out{.code = exit_code(comparison, gate)};
@@ -223,8 +225,7 @@ Report comparison_report(const ProfileComparison& comparison, const TableChoice&
 
 Json comparison_json(const ProfileComparison& comparison, const TableChoice& choice, const std::optional<SlowdownGate>& gate) {
   const Estimate& ratio = comparison.ratio;
-  Json out;
-  out.set("schema", "relayout.profile-comparison/1");
+  Json out = Json().set("schema", "relayout.profile-comparison/1");
   out.set("ratio", Json().set("median", ratio.median).set("low", low_of(ratio)).set("high", high_of(ratio)));
   out.set("clock", to_string(comparison.clock));
   out.set("pairs", comparison.pairs).set("rounds", comparison.rounds);
@@ -238,8 +239,7 @@ Json comparison_json(const ProfileComparison& comparison, const TableChoice& cho
   out.set("folded", comparison.folded).set("proved", comparison.proved);
   out.set("nodes_in_common", comparison.common).set("related", comparison.is_related).set("sentence", sentence_of(comparison));
   out.set("differences", Json::list(pair_tables(comparison, choice), [](const PairedLine& line) {
-            Json entry;
-            entry.set("name", line.name).set("op", line.op).set("a_us", line.a_us).set("b_us", line.b_us);
+            Json entry = Json().set("name", line.name).set("op", line.op).set("a_us", line.a_us).set("b_us", line.b_us);
             entry.set("cause", line.cause ? Json(to_string(*line.cause)) : Json());
             return std::move(entry.set("difference_us", line.difference()));
           }));
@@ -258,6 +258,26 @@ std::string threads_of(const std::vector<Profile>& profiles) {
   std::set<int> numbers;
   for (const Profile& profile : profiles) numbers.insert(profile.context.threads);
   return numbers.size() > 1 ? joined(numbers, ", ", format_count) + " threads" : "";
+}
+
+Table sweep_table(const std::vector<Profile>& profiles) {
+  Table table({.gap = 2});
+  table.head({right("threads"), "inputs", right("latency"), Cell("95 %").from(kWide), right("p99").from(kWide),
+              right("GFLOP/s").from(kUsualWidth), right("CPUs").from(kUsualWidth), right("against the first")});
+  for (const Profile& profile : profiles) {
+    const Latency& latency = profile.latency;
+    table.row({format_count(profile.context.threads), inputs_text(profile), Cell(duration_text(latency.us.median), Style::strong),
+               interval_text(latency.us), duration_text(latency.p99_us), rate_text(gflops(profile.macs, latency.us.median)),
+               fixed(latency.cpu_per_wall, 2), fixed(profiles.front().latency.us.median / latency.us.median, 2) + " ×"});
+  }
+  table.line(context_text(profiles.front().context, threads_of(profiles)), Style::faint);
+  const auto busy = std::ranges::count_if(profiles, [](const Profile& profile) { return is_busy(profile.latency); });
+  if (busy > 0) table.line({{"the machine was busy", Style::warning}, " in " + counted(busy, "line")});
+  return table;
+}
+
+Json sweep_json(const std::vector<Profile>& profiles) {
+  return Json().set("schema", "relayout.profile-sweep/1").set("profiles", Json::list(profiles, profile_object));
 }
 
 }  // namespace
@@ -288,30 +308,6 @@ std::vector<SweepSetting> sweep_settings(const std::vector<std::string>& threads
   }
   return settings;
 }
-
-namespace {
-
-Table sweep_table(const std::vector<Profile>& profiles) {
-  Table table({.gap = 2});
-  table.head({right("threads"), "inputs", right("latency"), Cell("95 %").from(kWide), right("p99").from(kWide),
-              right("GFLOP/s").from(kUsualWidth), right("CPUs").from(kUsualWidth), right("against the first")});
-  for (const Profile& profile : profiles) {
-    const Latency& latency = profile.latency;
-    table.row({format_count(profile.context.threads), inputs_text(profile), Cell(duration_text(latency.us.median), Style::strong),
-               interval_text(latency.us), duration_text(latency.p99_us), rate_text(gflops(profile.macs, latency.us.median)),
-               fixed(latency.cpu_per_wall, 2), fixed(profiles.front().latency.us.median / latency.us.median, 2) + " ×"});
-  }
-  table.line(context_text(profiles.front().context, threads_of(profiles)), Style::faint);
-  const auto busy = std::ranges::count_if(profiles, [](const Profile& profile) { return is_busy(profile.latency); });
-  if (busy > 0) table.line({{"the machine was busy", Style::warning}, " in " + counted(busy, "line")});
-  return table;
-}
-
-Json sweep_json(const std::vector<Profile>& profiles) {
-  return Json().set("schema", "relayout.profile-sweep/1").set("profiles", Json::list(profiles, profile_object));
-}
-
-}  // namespace
 
 Report sweep_report(const std::vector<Profile>& profiles) {
   const auto head = [&](auto&) {

@@ -124,7 +124,6 @@ std::vector<TableLine> ProfileTable::all_lines() const {
 ProfileTable make_table(const Profile& profile, const TableChoice& choice) {
   ProfileTable table;
   table.by = choice.by;
-  table.us = profile.total_us;
   table.peak = profile.peak;
   table.executor = line_of(profile.rows.back());
   std::vector<TableLine> lines = all_lines(profile, choice), left_out;

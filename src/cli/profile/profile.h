@@ -42,7 +42,6 @@ struct ProfileTable {
   std::vector<TableLine> lines;
   std::optional<TableLine> others;  ///< sum of the rows or groups that the choice excludes
   TableLine executor;
-  double us = 0;  ///< total time: the median latency
   std::optional<MachinePeak> peak;
 
   /// The lines, the sum of the others, and the executor.
@@ -78,15 +77,6 @@ struct SlowdownGate {
 /// The same without a gate.
 [[nodiscard]] std::string comparison_answer(const Estimate& ratio);
 
-struct CauseSum {
-  int64_t rows = 0;
-  double us = 0;
-};
-
-/// Sums of the differences by cause, for the causes that occur.
-[[nodiscard]] std::map<Cause, CauseSum> sums_of(const ProfileComparison& comparison);
-/// "difference -1,234.5 µs: folded -1,000.2 in 20 lines · unexplained …"
-[[nodiscard]] std::string causes_text(const ProfileComparison& comparison);
 /// "1.630 × faster: 61 % from folding 52 BatchNormalizations, 34 % from layout, 5 % unexplained": shares of the difference between the
 /// totals. Signed times replace them where one is opposite to the difference. Where no difference is shown, only the first words.
 [[nodiscard]] std::string sentence_of(const ProfileComparison& comparison);
@@ -133,8 +123,6 @@ inline constexpr std::size_t kMostTableRows = 2000;
 [[nodiscard]] std::string rate_text(const std::optional<double>& rate);
 /// "1 reorder, 45.2 µs, 0.6 % · 0 packs · 3 views at no cost"
 [[nodiscard]] std::string copies_text(const Profile& profile);
-/// "B takes 0.613 × (0.605 … 0.621 at 95 %) the time of A · 100 pairs in 10 rounds, wall time"
-[[nodiscard]] std::string comparison_basis(const ProfileComparison& comparison);
 /// Reasons to doubt the figures, a line each.
 [[nodiscard]] Table doubts_of(const Latency& latency);
 /// A node's name for a line of `width` columns. In narrow lines, "…" replaces parts of the path that the next part repeats.
