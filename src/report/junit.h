@@ -16,11 +16,11 @@ struct JunitCase {
   };
   std::string class_name;  ///< shown by GitLab as the suite
   std::string name;        ///< made unique in its class, as GitLab drops all but the first of equal names
-  std::string file;        ///< the file that annotations refer to; may be empty
+  std::string file = {};   ///< the file that annotations refer to
   double seconds = 0;
   Status status = Status::passed;
-  std::string message;  ///< one line; also the first line of the text, because some readers show only that
-  std::string details;  ///< further lines; message and details are cut at 8 KiB
+  std::string message = {};  ///< one line; also the first line of the text, because some readers show only that
+  std::string details = {};  ///< further lines; message and details are cut at 8 KiB
 };
 
 struct JunitSuite {

@@ -78,11 +78,7 @@ int ReportFiles::write(const Common& common, const Report& report) const {
 }
 
 JunitCase judged_case(std::string class_name, std::string name, const std::string& judged) {
-  JunitCase out;
-  out.class_name = std::move(class_name);
-  out.name = std::move(name);
-  out.file = judged;
-  return out;
+  return {.class_name = std::move(class_name), .name = std::move(name), .file = judged};
 }
 
 void declare_report_files(OptionSet& options, ReportFiles& files, const char* html_help, const ReportForms& forms) {

@@ -103,11 +103,11 @@ JunitSuite junit_suite(const SuiteResult& result) {
   suite.properties = {{"relayout", result.version}, {"shard", shard_text(result.shard)}, {"cases", part_text(result)}};
   if (result.planned == 0) {
     const auto status = result.allow_empty ? JunitCase::Status::skipped : JunitCase::Status::failed;
-    suite.cases.push_back({"relayout.suite", "shard " + shard_text(result.shard), "", 0, status, kEmptyShard, ""});
+    suite.cases.push_back({"relayout.suite", "shard " + shard_text(result.shard), "", 0, status, kEmptyShard});
   }
   if (result.interruption) {
     const std::string done = format_count(static_cast<int64_t>(result.cases.size())) + " of " + counted(result.planned, "case");
-    suite.cases.push_back({"relayout.suite", "whole", "", 0, JunitCase::Status::error, "interrupted after " + done, ""});
+    suite.cases.push_back({"relayout.suite", "whole", "", 0, JunitCase::Status::error, "interrupted after " + done});
   }
   for (const SuiteCase& done : result.cases) {
     const std::size_t slash = done.name.rfind('/');

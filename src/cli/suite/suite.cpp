@@ -30,6 +30,19 @@ CaseDurations read_durations(const std::string& path) {
   return out;
 }
 
+/// The names of --case and --cases-from; nothing when neither is given.
+std::optional<std::vector<std::string>> selected_cases(const CaseWords& words) {
+  constexpr int64_t kMost = int64_t{1} << 30;
+  if (words.names.empty() && words.from.empty()) return std::nullopt;
+  std::vector<std::string> out = words.names;
+  if (words.from.empty()) return out;
+  // Names are separated by NULs if the text contains one, else by newlines.
+  const std::string text = read_text(*File::open_or_standard_input(words.from), kMost, "a list of cases");
+  const std::vector<std::string> names = split(text, text.find('\0') == std::string::npos ? '\n' : '\0');
+  std::ranges::copy_if(names, std::back_inserter(out), [](const std::string& name) { return !name.empty(); });
+  return out;
+}
+
 }  // namespace
 
 void declare_case_choice(OptionSet& options, CaseWords& words, const SuiteForms& forms) {
@@ -65,18 +78,6 @@ void declare_suite_options(OptionSet& options, SuiteRequest& request, const Suit
   options.text("--cache", "DIR", request.cache, "keep verdicts in DIR: run no case again whose files, options and program are the same");
   options.flag("--allow-empty", request.allow_empty, "exit 0 when the part has no case");
   options.text("--expected", "FILE", request.expected, "take the cases of FILE, lines NAME STATUS REASON, as known not to pass");
-}
-
-std::optional<std::vector<std::string>> selected_cases(const CaseWords& words) {
-  constexpr int64_t kMost = int64_t{1} << 30;
-  if (words.names.empty() && words.from.empty()) return std::nullopt;
-  std::vector<std::string> out = words.names;
-  if (words.from.empty()) return out;
-  // Names are separated by NULs if the text contains one, else by newlines.
-  const std::string text = read_text(*File::open_or_standard_input(words.from), kMost, "a list of cases");
-  const std::vector<std::string> names = split(text, text.find('\0') == std::string::npos ? '\n' : '\0');
-  std::ranges::copy_if(names, std::back_inserter(out), [](const std::string& name) { return !name.empty(); });
-  return out;
 }
 
 SuiteResult run_suite(const SuiteRequest& request, const std::vector<std::string>& options, Progress& progress) {

@@ -40,8 +40,6 @@ struct SuiteForms {
 /// Declares --list, --null, --case, --cases-from, --shard and --durations.
 void declare_case_choice(OptionSet& options, CaseWords& words, const SuiteForms& forms);
 void declare_suite_options(OptionSet& options, SuiteRequest& request, const SuiteForms& forms);
-/// The names of --case and --cases-from; nothing when neither is given.
-[[nodiscard]] std::optional<std::vector<std::string>> selected_cases(const CaseWords& words);
 /// The part of `names` that the words select, sorted. Error{usage} for a selected name that is not among them.
 [[nodiscard]] std::vector<std::string> chosen_part(const std::vector<std::string>& names, const CaseWords& words);
 /// Runs the suite, with a process of this program for each case, given `options` (--mode, --rtol …).
