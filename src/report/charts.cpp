@@ -23,7 +23,6 @@ std::string svg_element(const std::string& name, const std::string& attributes) 
   return "<" + name + " " + attributes + "/>\n";
 }
 
-/// A rectangle.
 std::string svg_box(double x, double y, double width, double height, const std::string& style) {
   return svg_element("rect", "x='" + coordinate(x) + "' y='" + coordinate(y) + "' width='" + coordinate(width) + "' height='" +
                                  coordinate(height) + "' class='" + style + "'");
@@ -117,10 +116,7 @@ Frame axes_frame(Room room) {
   return {.room = room, .left = is_slim ? 44.0 : 60.0, .right = is_slim ? 10.0 : 20.0};
 }
 
-}  // namespace
-
 // Bars beside their floors and bounds.
-namespace {
 
 class BarChart : Frame {
  public:
