@@ -69,8 +69,7 @@ void Failures::print_hints() const {
 }
 
 Json error_json(const Failure& failure) {
-  Json out = Json::object();
-  out.set("exit", failure.code).set("message", failure.message);
+  Json out = Json().set("exit", failure.code).set("message", failure.message);
   if (!failure.hint.empty()) out.set("hint", failure.hint);
   return out;
 }

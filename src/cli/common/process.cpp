@@ -53,8 +53,7 @@ std::string version_line() {
 }
 
 Json version_json() {
-  Json out = Json::object();
-  out.set("schema", "relayout.version/1").set("version", kVersion).set("onnx", RELAYOUT_ONNX_VERSION);
+  Json out = Json().set("schema", "relayout.version/1").set("version", kVersion).set("onnx", RELAYOUT_ONNX_VERSION);
   return std::move(out.set("onednn", RELAYOUT_ONEDNN_VERSION).set("isa", cpu_isa()));
 }
 

@@ -75,8 +75,7 @@ const std::string& name_of(const ModelChange& change) {
 
 Json change_json(const ModelChange& change) {
   const auto name = [](const std::string& text) { return text.empty() ? Json() : Json(text); };
-  Json out;
-  out.set("kind", to_string(change.kind)).set("reason", change.reason).set("a", name(change.a)).set("b", name(change.b));
+  Json out = Json().set("kind", to_string(change.kind)).set("reason", change.reason).set("a", name(change.a)).set("b", name(change.b));
   if (!change.op_type.empty()) out.set("op_type", change.op_type);
   if (!change.absorbed.empty()) out.set("absorbed", change.absorbed);
   if (!change.fields.empty()) {

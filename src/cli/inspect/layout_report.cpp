@@ -103,8 +103,7 @@ std::string layout_text(const LayoutReport& report, const ReportStyle& style) {
 namespace {
 
 Json tensor_json(const TensorLayout& tensor) {
-  Json out;
-  out.set("name", tensor.name);
+  Json out = Json().set("name", tensor.name);
   if (tensor.type != DataType::undefined) {
     out.set("type", name_of(tensor.type)).set("dims", tensor.dims).set("layout", tensor.layout).set("bytes", tensor.bytes);
   }
@@ -115,15 +114,13 @@ Json tensor_json(const TensorLayout& tensor) {
 }
 
 Json operator_json(const OperatorLayout& op) {
-  Json out;
-  out.set("node", op.node).set("op_type", op.op_type).set("layout", op.layout).set("wants", op.wants).set("loses", op.loses);
+  Json out = Json().set("node", op.node).set("op_type", op.op_type).set("layout", op.layout).set("wants", op.wants).set("loses", op.loses);
   if (!op.reason.empty()) out.set("reason", op.reason);
   return std::move(out.set("nanoseconds", op.nanoseconds).set("inputs", op.inputs).set("outputs", op.outputs));
 }
 
 Json region_json(const LayoutRegion& region) {
-  Json out;
-  out.set("first", region.first).set("last", region.last).set("operators", region.operators);
+  Json out = Json().set("first", region.first).set("last", region.last).set("operators", region.operators);
   return std::move(out.set("convolutions", region.convolutions).set("bytes", region.bytes));
 }
 
@@ -131,8 +128,7 @@ Json region_json(const LayoutRegion& region) {
 
 Json layout_json(const LayoutReport& report) {
   const auto name = [&](int tensor) { return report.tensors[as_size(tensor)].name; };
-  Json out;
-  out.set("convolutions", report.convolutions).set("assumed", report.assumed);
+  Json out = Json().set("convolutions", report.convolutions).set("assumed", report.assumed);
   out.set("activation_bytes", report.activation_bytes).set("ordered_bytes", report.ordered_bytes);
   out.set("orderable_bytes", report.orderable_bytes).set("reorder_bytes", report.reorder_bytes);
   out.set("inner_reorder_bytes", report.inner_reorder_bytes).set("predicted_gain", report.predicted_gain);
@@ -150,8 +146,7 @@ Json layout_json(const LayoutReport& report) {
   out.set("operators", Json::list(report.operators, operator_json)).set("tensors", Json::list(report.tensors, tensor_json));
   if (report.nested.empty()) return out;
   return std::move(out.set("nested", Json::list(report.nested, [](const NestedLayout& nested) {
-                             Json entry;
-                             entry.set("node", nested.node).set("op_type", nested.op_type).set("attribute", nested.attribute);
+                             Json entry = Json().set("node", nested.node).set("op_type", nested.op_type).set("attribute", nested.attribute);
                              return std::move(entry.set("layout", layout_json(nested.report)));
                            })));
 }

@@ -223,8 +223,7 @@ Json inspect_json(const InspectResult& result) {
   out.set("inputs", Json::list(result.inputs, port_json)).set("outputs", Json::list(result.outputs, port_json));
   out.set("op_counts", result.op_counts).set("unknown_ops", result.unknown_ops).set("repeated_names", result.repeated_names);
   out.set("convolutions", Json::list(result.convolutions, [](const ConvolutionSummary& one) {
-            Json entry;
-            entry.set("node", one.node).set("op_type", one.op_type).set("weight_dims", one.weight_dims);
+            Json entry = Json().set("node", one.node).set("op_type", one.op_type).set("weight_dims", one.weight_dims);
             entry.set("groups", one.groups).set("layout", one.layout);
             if (!one.batch_norm.empty()) entry.set("batch_norm", one.batch_norm);
             return entry;
@@ -232,8 +231,7 @@ Json inspect_json(const InspectResult& result) {
   out.set("findings", findings_json(result.findings));
   if (!result.node_list.empty()) {
     out.set("node_list", Json::list(result.node_list, [](const NodeSummary& one) {
-              Json entry;
-              entry.set("node", one.node).set("op_type", one.op_type).set("dims", one.dims).set("macs", one.macs);
+              Json entry = Json().set("node", one.node).set("op_type", one.op_type).set("dims", one.dims).set("macs", one.macs);
               return entry.set("parameters", one.parameters).set("stored_bytes", one.bytes).set("result_bytes", one.result_bytes);
             }));
   }

@@ -6,15 +6,13 @@ namespace relayout::cli {
 namespace {
 
 Json context_json(const ProfileContext& context) {
-  Json out;
-  out.set("cpu", context.cpu).set("isa", context.isa).set("threads", context.threads).set("processors", context.processors);
+  Json out = Json().set("cpu", context.cpu).set("isa", context.isa).set("threads", context.threads).set("processors", context.processors);
   out.set("affinity", context.affinity).set("quota", context.quota > 0 ? Json(context.quota) : Json());
   return std::move(out.set("load_1min", context.load).set("relayout", context.relayout).set("onednn", context.onednn));
 }
 
 Json latency_json(const Latency& latency) {
-  Json out;
-  out.set("median_us", latency.us.median).set("cpu_median_us", latency.processor_us.median);
+  Json out = Json().set("median_us", latency.us.median).set("cpu_median_us", latency.processor_us.median);
   out.set("low_us", low_of(latency.us)).set("high_us", high_of(latency.us));
   out.set("min_us", latency.least_us).set("p50_us", latency.us.median).set("p90_us", latency.p90_us).set("p95_us", latency.p95_us);
   out.set("p99_us", latency.p99_us).set("runs", latency.runs).set("cpu_per_wall", latency.cpu_per_wall);
@@ -23,14 +21,12 @@ Json latency_json(const Latency& latency) {
 }
 
 Json memory_json(const Profile& profile) {
-  Json out;
-  out.set("arena_bytes", profile.arena_bytes).set("peak_bytes", profile.peak_bytes).set("peak_node", profile.peak_node);
+  Json out = Json().set("arena_bytes", profile.arena_bytes).set("peak_bytes", profile.peak_bytes).set("peak_node", profile.peak_node);
   return std::move(out.set("packed_bytes", profile.packed_bytes).set("scratchpad_bytes", profile.scratchpad_bytes));
 }
 
 Json row_json(const ProfileRow& row, const std::optional<MachinePeak>& peak) {
-  Json out;
-  out.set("node", row.node).set("callers", row.callers).set("op", row.op_type);
+  Json out = Json().set("node", row.node).set("callers", row.callers).set("op", row.op_type);
   out.set("kind", row.is_executor() ? "executor" : to_string(row.kind));
   out.set("absorbed", row.absorbed).set("layout", row.layout).set("implementation", row.implementation).set("input_dims", row.inputs);
   out.set("dims", row.dims).set("steps", row.steps).set("calls", row.is_executor() ? 0 : row.calls).set("threads", row.threads);
@@ -56,8 +52,7 @@ Json copies_json(const Profile& profile, StepKind kind) {
 }
 
 Json group_json(const TableLine& line) {
-  Json out;
-  out.set("name", line.name).set("calls", line.calls).set("bytes", line.bytes).set("flop", 2 * line.macs);
+  Json out = Json().set("name", line.name).set("calls", line.calls).set("bytes", line.bytes).set("flop", 2 * line.macs);
   return std::move(out.set("time_us", line.us).set("share", line.share));
 }
 
@@ -79,8 +74,7 @@ std::string csv_line(const TableLine& line) {
 }  // namespace
 
 Json profile_object(const Profile& profile) {
-  Json out;
-  out.set("schema", "relayout.profile/1").set("model", profile.model).set("file_bytes", profile.file_bytes);
+  Json out = Json().set("schema", "relayout.profile/1").set("model", profile.model).set("file_bytes", profile.file_bytes);
   out.set("mode", to_string(profile.mode)).set("precision", profile.precision);
   out.set("inputs", profile.inputs).set("assumed", profile.assumed).set("context", context_json(profile.context));
   out.set("latency", latency_json(profile.latency)).set("memory", memory_json(profile)).set("flop", 2 * profile.macs);

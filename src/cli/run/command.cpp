@@ -25,11 +25,9 @@ std::string share_of(int64_t part, int64_t all) {
 
 /// "3 NaN, 2 ∞ and 1 −∞ of 1,000 numbers"
 std::string faults_text(const TensorStatistics& facts) {
-  std::vector<std::string> parts;
-  if (facts.nans > 0) parts.push_back(format_count(facts.nans) + " NaN");
-  if (facts.above > 0) parts.push_back(format_count(facts.above) + " ∞");
-  if (facts.below > 0) parts.push_back(format_count(facts.below) + " −∞");
-  return joined(parts, ", ") + " of " + counted(facts.elements, "number");
+  const auto part = [](int64_t count, const char* what) { return count > 0 ? format_count(count) + what : ""; };
+  return joined({part(facts.nans, " NaN"), part(facts.above, " ∞"), part(facts.below, " −∞")}, ", ") + " of " +
+         counted(facts.elements, "number");
 }
 
 std::string range_text(const TensorStatistics& facts) {

@@ -9,8 +9,7 @@ namespace relayout::cli {
 namespace {
 
 Json layer_json(const LayerResult& layer) {
-  Json out;
-  out.set("sample", layer.sample).set("node", layer.node).set("op", layer.op_type).set("tensor", layer.tensor);
+  Json out = Json().set("sample", layer.sample).set("node", layer.node).set("op", layer.op_type).set("tensor", layer.tensor);
   out.set("reference", layer.reference).set("by_structure", layer.by_structure).set("replaces", layer.replaces);
   out.set("dtype", name_of(layer.type)).set("shape", layer.dims).set("verdict", to_string(layer.outcome)).set("reason", layer.reason);
   out.set("local_err", layer.error).set("local_rms", layer.rms).set("local_floor", layer.floor.max).set("local_floor_rms", layer.floor.rms);
@@ -47,8 +46,7 @@ const char* bound_by(bool least_bound) {
 }
 
 Json sample_json(const SampleMetrics& metrics, uint64_t seed) {
-  Json out;
-  out.set("sample", metrics.sample).set("seed", seed).set("shape", metrics.dims).set("verdict", to_string(metrics.outcome));
+  Json out = Json().set("sample", metrics.sample).set("seed", seed).set("shape", metrics.dims).set("verdict", to_string(metrics.outcome));
   if (!metrics.reason.empty()) out.set("reason", metrics.reason);
   out.set("ill_conditioned", metrics.ill_conditioned);
   out.set("err", metrics.max_error).set("rms", metrics.rms_error).set("floor", metrics.floor.max).set("floor_rms", metrics.floor.rms);
@@ -75,8 +73,7 @@ Json loss_json(const Loss& loss) {
 }
 
 Json output_json(const OutputComparison& output, uint64_t seed) {
-  Json out;
-  out.set("name", output.name).set("dtype", name_of(output.type)).set("shape", output.dims).set("declared", output.shape);
+  Json out = Json().set("name", output.name).set("dtype", name_of(output.type)).set("shape", output.dims).set("declared", output.shape);
   out.set("verdict", to_string(output.outcome)).set("reason", output.reason).set("hint", output.hint);
   out.set("err", output.max_error).set("rms", output.rms_error).set("floor", output.floor).set("bound", output.bound);
   out.set("ratio", output.ratio).set("bound_by", bound_by(output.least_bound));
@@ -85,8 +82,7 @@ Json output_json(const OutputComparison& output, uint64_t seed) {
 }
 
 Json inputs_json(const SampleInputs& inputs) {
-  Json out;
-  out.set("sample", inputs.sample).set("shapes", inputs.shapes).set("dims", inputs.dims);
+  Json out = Json().set("sample", inputs.sample).set("shapes", inputs.shapes).set("dims", inputs.dims);
   if (!inputs.files.empty()) {
     Json files;
     for (const auto& [name, file] : inputs.files) files.set(name, file.string());
@@ -98,21 +94,18 @@ Json inputs_json(const SampleInputs& inputs) {
 }
 
 Json interface_json(const InterfaceDifference& one) {
-  Json out;
-  out.set("side", one.side).set("name", one.name).set("field", field_text(one)).set("a", one.a).set("b", one.b);
+  Json out = Json().set("side", one.side).set("name", one.name).set("field", field_text(one)).set("a", one.a).set("b", one.b);
   return std::move(out.set("remark", one.remark).set("adapted", one.adapted));
 }
 
 Json doubt_json(const Doubt& doubt) {
-  Json out;
-  out.set("name", doubt.name).set("node", doubt.node).set("output", doubt.output).set("text", doubt.text);
+  Json out = Json().set("name", doubt.name).set("node", doubt.node).set("output", doubt.output).set("text", doubt.text);
   return std::move(out.set("allowed", doubt.allowed));
 }
 
 /// What was compared, and how.
 Json head_json(const VerifyResult& result) {
-  Json out;
-  out.set("schema", "relayout.verify/1");
+  Json out = Json().set("schema", "relayout.verify/1");
   out.set("tool", Json().set("version", kVersion).set("onednn", result.onednn).set("isa", result.isa));
   out.set("a", Json().set("path", result.a).set("sha256", result.sha256_a));
   out.set("b", Json().set("path", result.b).set("sha256", result.sha256_b));
@@ -127,8 +120,7 @@ Json verify_json(const VerifyResult& result, bool allow_inconclusive) {
   Json out = head_json(result);
   out.set("interface", Json::list(result.interface, interface_json)).set("doubts", Json::list(result.doubts, doubt_json));
   out.set("unexplained", Json::list(result.checks, [&](const UnexplainedCheck& check) {
-            Json entry;
-            entry.set("name", result.proof->unexplained[check.entry].name).set("node", check.node).set("op", check.op_type);
+            Json entry = Json().set("name", result.proof->unexplained[check.entry].name).set("node", check.node).set("op", check.op_type);
             entry.set("sample", check.sample).set("local_err", check.error).set("local_floor", check.floor).set("bound", check.bound);
             return std::move(entry.set("felt", check.effect != UnexplainedCheck::Effect::none).set("verdict", to_string(check.outcome)));
           }));
@@ -143,8 +135,7 @@ Json verify_json(const VerifyResult& result, bool allow_inconclusive) {
   out.set("layers", Json::list(result.layers, layer_json));
   if (!result.losses.empty()) {
     out.set("losses", Json::list(result.losses, [](const QuantizationLoss& loss) {
-              Json entry;
-              entry.set("node", loss.node).set("op", loss.op_type).set("tensor", loss.tensor).set("snr", loss.snr);
+              Json entry = Json().set("node", loss.node).set("op", loss.op_type).set("tensor", loss.tensor).set("snr", loss.snr);
               return std::move(entry.set("expected_snr", loss.expected).set("clipped", loss.clipped).set("fault", loss.fault));
             }));
   }

@@ -34,8 +34,7 @@ std::string pair_text(const PairOutcome& pair, bool allow_inconclusive, bool lis
 }
 
 Json pairs_json(const std::vector<PairOutcome>& pairs, bool allow_inconclusive) {
-  Json out;
-  out.set("schema", "relayout.verify-pairs/1").set("tool", Json().set("version", kVersion));
+  Json out = Json().set("schema", "relayout.verify-pairs/1").set("tool", Json().set("version", kVersion));
   out.set("pairs", Json::list(pairs, [&](const PairOutcome& pair) {
             if (pair.result) return verify_json(*pair.result, allow_inconclusive);
             Json failed;
@@ -115,8 +114,7 @@ Json data_json(const DataResult& result) {
   Json out, summary;
   out.set("schema", "relayout.verify-data/1").set("model", result.model);
   out.set("cases", Json::list(result.cases, [](const DataCase& one) {
-            Json entry;
-            entry.set("name", one.name).set("status", one.status).set("seconds", one.seconds).set("message", one.message);
+            Json entry = Json().set("name", one.name).set("status", one.status).set("seconds", one.seconds).set("message", one.message);
             entry.set("error", one.error).set("bound", one.bound).set("decided_by", one.by_tolerance ? "tolerance" : "bound");
             entry.set("rtol", one.rtol).set("atol", one.atol);
             return std::move(entry.set("flips", one.flips).set("flips_node", one.flips_node));
