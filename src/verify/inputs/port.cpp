@@ -65,10 +65,6 @@ std::string Port::key(std::size_t axis) const {
   return layout::is_unknown_dim(symbols[axis]) ? name + "[" + std::to_string(axis) + "]" : symbols[axis];
 }
 
-Port port_of(const std::string& name, const onnx::TypeProto& type) {
-  return port_of(name, type, 0);
-}
-
 std::vector<Port> required_inputs(const Graph& graph) {
   std::vector<Port> ports;
   for (const Value* const value : graph.inputs()) {

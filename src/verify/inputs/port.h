@@ -7,10 +7,6 @@
 #include "relayout/datum.h"
 #include "relayout/graph.h"
 
-namespace onnx {
-class TypeProto;
-}
-
 namespace relayout {
 
 /// Declaration of one graph input or output: a tensor, a sequence, an optional or a map.
@@ -27,7 +23,6 @@ struct Port {
   [[nodiscard]] std::string key(std::size_t axis) const;
 };
 
-[[nodiscard]] Port port_of(const std::string& name, const onnx::TypeProto& type);
 /// Inputs that a caller must give, in order: those without an initializer of the same name.
 [[nodiscard]] std::vector<Port> required_inputs(const Graph& graph);
 /// Names of inputs with a default (IR 3: all initializers).

@@ -28,7 +28,6 @@ class Spill {
 
   [[nodiscard]] Stored write(const Datum& datum);
   [[nodiscard]] Datum read(const Stored& stored) const;
-  [[nodiscard]] int64_t size() const noexcept { return size_; }
 
  private:
   void open();
