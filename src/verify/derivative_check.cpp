@@ -64,16 +64,14 @@ Reals reals_in(const Datum& datum) {
   return reals_of(contiguous(datum.tensor));
 }
 
-double length_of(const Reals& a) {
-  double out = 0;
-  for (const double one : a) out += one * one;
-  return std::sqrt(out);
-}
-
 double product_of_two(const Reals& a, const Reals& b) {
   double out = 0;
   for (std::size_t i = 0; i < a.size() && i < b.size(); ++i) out += a[i] * b[i];
   return out;
+}
+
+double length_of(const Reals& a) {
+  return std::sqrt(product_of_two(a, a));
 }
 
 Datum double_tensor(const Reals& numbers, const Dims& dims) {

@@ -27,9 +27,8 @@ bool holds_graph(const Node& node) {
 
 /// The node of the main graph in which a node is nested; null for one of the main graph, and in functions.
 const Node* holder_of(const Node& node) {
-  const Node* at = &node;
-  while (at->graph().owner() != nullptr) at = at->graph().owner();
-  return at == &node || at->graph().is_function() || !holds_graph(*at) ? nullptr : at;
+  const Node& holder = outermost(node);
+  return &holder == &node || holder.graph().is_function() || !holds_graph(holder) ? nullptr : &holder;
 }
 
 /// The nodes of the main graph of one model with graphs that an open entry of the proof is or may be about, by their first outputs.

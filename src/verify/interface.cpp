@@ -58,18 +58,9 @@ bool are_identical(const Model& a, const Model& b) {
 
 namespace {
 
-std::string_view kind_text(Datum::Kind kind) {
-  switch (kind) {
-    case Datum::Kind::sequence:
-      return "sequence";
-    case Datum::Kind::optional:
-      return "optional";
-    case Datum::Kind::map:
-      return "map";
-    case Datum::Kind::tensor:
-      break;
-  }
-  return "tensor";
+std::string kind_text(Datum::Kind kind) {
+  constexpr auto kNames = std::to_array<std::string_view>({"tensor", "sequence", "optional", "map"});
+  return std::string(kNames[static_cast<std::size_t>(kind)]);
 }
 
 /// Whether two ports of different names may be the same: their types and dims do not contradict each other.
@@ -142,7 +133,7 @@ class SideComparison {
   }
 
   void compare_ports(const Port& a, const Port& b) {
-    if (a.kind != b.kind) return add(a.name, Field::kind, std::string(kind_text(a.kind)), std::string(kind_text(b.kind)));
+    if (a.kind != b.kind) return add(a.name, Field::kind, kind_text(a.kind), kind_text(b.kind));
     for (std::size_t i = 0; i < a.element.size(); ++i) compare_ports(a.element[i], b.element[i]);
     if (a.kind != Datum::Kind::tensor) return;
     if (a.type != b.type) {

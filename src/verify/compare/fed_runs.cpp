@@ -65,10 +65,7 @@ Inputs fed_inputs(const LayerTask& task, const FedValues& values) {
 void execute(const LayerTask& task, const FedValues& values, const Side& side, const FedRuns::Observer& observer, FedRuns::Edit edit = {},
              Mode mode = Mode::as_written, const std::function<bool(const Node&)>& leave_out = {}) {
   if (task.progress) task.progress();
-  ExecuteOptions options;
-  options.mode = mode;
-  options.threads = task.options->threads;
-  options.seed = task.options->seed;
+  ExecuteOptions options = execute_options(*task.options, mode);
   options.edit_constant = std::move(edit);
   options.leave_out = leave_out;
   options.observe = [&](const Node& node, const std::vector<Datum>& outputs) {

@@ -231,12 +231,10 @@ class Deciding {
     std::vector<UnsampledDecision> out;
     const auto needed = needed_nodes(graph_);
     for_each_node(*side_.model, [&](const Node& node) {
-      const Node* outermost = &node;
-      while (outermost->graph().owner() != nullptr) outermost = outermost->graph().owner();
-      if (!needed.contains(outermost)) return;
+      if (!needed.contains(&outermost(node))) return;
       if (!node.is("If") && !node.is("Slice") && (!may_limit(node) || gives_dims_only(node))) return;
       const OtherSizes other = differs_at(node);
-      const bool by_data = !other.by_sizes && node.is("If") && outermost == &node && evidence_.misses_one_of(side_, node);
+      const bool by_data = !other.by_sizes && node.is("If") && &outermost(node) == &node && evidence_.misses_one_of(side_, node);
       if (by_data || other.at) out.push_back({&node, other.at});
     });
     return out;

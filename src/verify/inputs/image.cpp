@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/positions.h"
+#include "base/text.h"
 #include "ops/loops/dtypes.h"
 #include "relayout/error.h"
 #include "relayout/inputs.h"
@@ -194,9 +195,7 @@ void check_channels(const char* option, const std::vector<double>& values, int64
 
 bool is_image_name(const std::filesystem::path& path) {
   constexpr auto kNames = std::to_array<std::string_view>({".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tga", ".ppm", ".pgm", ".psd"});
-  std::string extension = path.extension().string();
-  for (char& c : extension) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
-  return std::ranges::find(kNames, extension) != kNames.end();
+  return std::ranges::find(kNames, ascii_lower(path.extension().string())) != kNames.end();
 }
 
 void check_image_options(std::span<const Port> inputs, const ImageOptions& options) {

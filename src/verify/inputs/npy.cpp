@@ -236,9 +236,7 @@ Header parse_header(std::span<const std::byte> bytes) {
   if (version < 1 || version > 3) refuse_array("unknown version of the format");
   const std::size_t width = version == 1 ? 2 : 4;
   if (text.size() < 8 + width) refuse_array("it ends in its header");
-  std::size_t length = 0;
-  for (std::size_t i = width; i-- > 0;) length = length << 8U | static_cast<unsigned char>(text[8 + i]);
-  const std::size_t start = 8 + width;
+  const std::size_t length = number(bytes, 8, width), start = 8 + width;
   if (length > text.size() - start) refuse_array("it ends in its header");
   Header header = HeaderParser(text.substr(start, length)).parse();
   header.data = start + length;
