@@ -17,6 +17,7 @@
 #include "verify/run/bounds.h"
 #include "verify/run/distance.h"
 #include "verify/run/elements.h"
+#include "verify/run/noise.h"
 #include "verify/thresholds.h"
 
 namespace relayout {
@@ -86,11 +87,7 @@ Datum copy_of(const Datum& datum) {
   if (!datum.tensor) return out;
   const Tensor dense = contiguous(datum.tensor);
   out.tensor = Tensor(dense.type(), dense.dims());
-  if (dense.type() == DataType::string) {
-    std::copy_n(dense.data<std::string>(), dense.element_count(), out.tensor.data<std::string>());
-  } else {
-    std::memcpy(out.tensor.bytes(), dense.bytes(), as_size(dense.element_count()) * memory_size(dense.type()));
-  }
+  overwrite(out.tensor, dense);
   return out;
 }
 
@@ -131,25 +128,14 @@ std::pair<Datum, Datum> comparable(const Datum& a, const Datum& b) {
 
 double peak_of(const Datum& datum) {
   double peak = 0;
-  for (const Tensor& tensor : leaves(datum)) {
-    if (!tensor || !kRealTypes.has(tensor.type())) continue;
-    for_each_chunk(contiguous(tensor), [&](int64_t, std::span<const double> numbers) {
-      for (const double number : numbers) peak = std::isfinite(number) ? std::max(peak, std::abs(number)) : peak;
-    });
-  }
+  for_each_real(datum, [&](double number) { peak = std::isfinite(number) ? std::max(peak, std::abs(number)) : peak; });
   return peak;
 }
 
 void overwrite(const Datum& to, const Datum& from) {
   const std::vector<Tensor> targets = leaves(to), sources = leaves(like(from, to));
   for (std::size_t i = 0; i < targets.size(); ++i) {
-    if (!targets[i] || !targets[i].is_contiguous()) continue;
-    const int64_t count = targets[i].element_count();
-    if (targets[i].type() == DataType::string) {
-      std::copy_n(sources[i].data<std::string>(), count, targets[i].data<std::string>());
-    } else {
-      std::memcpy(targets[i].bytes(), sources[i].bytes(), as_size(count) * memory_size(targets[i].type()));
-    }
+    if (targets[i] && targets[i].is_contiguous()) overwrite(targets[i], sources[i]);
   }
 }
 

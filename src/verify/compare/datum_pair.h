@@ -2,10 +2,14 @@
 
 #include <utility>
 
+#include "base/positions.h"
+#include "ops/loops/dtypes.h"
 #include "relayout/datum.h"
 #include "relayout/graph.h"
 #include "relayout/model.h"
+#include "relayout/tensor.h"
 #include "relayout/types.h"
+#include "verify/run/elements.h"
 
 namespace relayout {
 
@@ -32,6 +36,21 @@ namespace relayout {
 
 /// Both values in the wider of their types, where one has 16 bits or fewer; both in a's type, where they differ in sign.
 [[nodiscard]] std::pair<Datum, Datum> comparable(const Datum& a, const Datum& b);
+
+/// Edits the elements of a contiguous tensor of these types, in order; leaves any other datum unchanged.
+template <typename Edit>
+void edit(const Datum& datum, TypeSet types, const Edit& edit_element) {
+  if (datum.kind != Datum::Kind::tensor || !datum.tensor || !types.has(datum.tensor.type())) return;
+  const Tensor& tensor = datum.tensor;
+  if (!tensor.is_contiguous()) return;
+  std::array<double, kElementChunk> values;
+  for_each_chunk(tensor, [&](int64_t first, std::span<const double> stored) {
+    std::ranges::copy(stored, values.begin());
+    for (std::size_t i = 0; i < stored.size(); ++i) edit_element(as_size(first) + i, values[i]);
+    const auto count = static_cast<int64_t>(stored.size());
+    store(tensor.type(), tensor.bytes() + first * element_stride(tensor.type()), 1, count, values.data());
+  });
+}
 
 /// Copies the elements of `from`, in the type of `to`, over those of `to`. The structures are equal; tensors that are not contiguous stay.
 void overwrite(const Datum& to, const Datum& from);

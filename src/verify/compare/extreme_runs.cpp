@@ -20,7 +20,6 @@
 #include "verify/pair.h"
 #include "verify/run/bounds.h"
 #include "verify/run/distance.h"
-#include "verify/run/elements.h"
 #include "verify/run/reference.h"
 #include "verify/run/session.h"
 
@@ -95,12 +94,7 @@ bool is_of_usual_size(Extreme extreme) {
 
 int64_t count_not_finite(const Datum& datum) {
   int64_t count = 0;
-  for (const Tensor& tensor : leaves(datum)) {
-    if (!tensor || !kRealTypes.has(tensor.type())) continue;
-    for_each_chunk(contiguous(tensor), [&](int64_t, std::span<const double> numbers) {
-      count += std::ranges::count_if(numbers, [](double number) { return !std::isfinite(number); });
-    });
-  }
+  for_each_real(datum, [&](double number) { count += std::isfinite(number) ? 0 : 1; });
   return count;
 }
 
@@ -237,17 +231,12 @@ class ExtremeRuns {
   /// Overwrites a tensor of real numbers, or with `any_type` of any others, by numbers of this extreme, from a `place` of their list on.
   void replace(const Datum& datum, bool any_type, std::size_t place) const {
     const Tensor& tensor = datum.tensor;
-    const TypeSet types = any_type ? kNumericTypes | kBooleanTypes : kRealTypes;
-    if (datum.kind != Datum::Kind::tensor || !tensor || !types.has(tensor.type()) || !tensor.is_contiguous()) return;
-    const int64_t count = tensor.element_count();
-    const std::size_t item = tensor.rank() == 0 ? 1 : as_size(count / std::max<int64_t>(1, tensor.dims().front()));
-    std::vector<double> numbers(as_size(count));
+    const std::size_t item = tensor.rank() == 0 ? 1 : as_size(tensor.element_count() / std::max<int64_t>(1, tensor.dims().front()));
     const Ends ends = ends_of(pair_.narrow == DataType::float16 ? pair_.narrow : tensor.type());
-    for (std::size_t i = 0; i < numbers.size(); ++i) {
+    edit(datum, any_type ? kNumericTypes | kBooleanTypes : kRealTypes, [&](std::size_t i, double& number) {
       const bool is_high = extreme_ == Extreme::alone && is_alone(i, tensor.dims());
-      numbers[i] = is_high ? ends.high : number_of(extreme_, ends, i, item, from_.shift + place);
-    }
-    store(tensor.type(), tensor.bytes(), 1, count, numbers.data());
+      number = is_high ? ends.high : number_of(extreme_, ends, i, item, from_.shift + place);
+    });
   }
 
   [[nodiscard]] static const Node* maker_of(const Value& value, const Shown& shown) {
@@ -294,34 +283,20 @@ std::optional<EdgeMismatch> compare_roots(ExtremeRuns& at_zero, ExtremeRuns& dra
   return std::nullopt;
 }
 
-std::vector<Drawn> drawn_from(std::span<const std::size_t> samples) {
+/// What runs of an extreme draw from: numbers that hardly vary are close to each centre. Where integers choose among numbers far apart, each
+/// sample chooses others, and what the first one chooses is each kind of number in turn.
+std::vector<Drawn> all_drawn(const ExtremeTask& task, Extreme extreme) {
   std::vector<Drawn> out;
-  for (const std::size_t sample : samples) out.push_back({sample});
-  return out;
-}
-
-/// Numbers that hardly vary, close to each centre.
-std::vector<Drawn> all_centres(const ExtremeTask& task) {
-  std::vector<Drawn> out;
+  if (extreme == Extreme::apart && task.reference.inputs().ports().has_integers()) {
+    for (std::size_t i = 0; i < task.reference.samples().size(); ++i) out.push_back({i});
+    for (std::size_t shift = 1; shift < kKinds; ++shift) out.push_back({0, shift});
+    return out;
+  }
+  const std::size_t shifts = extreme == Extreme::close ? kCentres.size() : 1;
   for (const std::size_t sample : task.samples) {
-    for (std::size_t shift = 0; shift < kCentres.size(); ++shift) out.push_back({sample, shift});
+    for (std::size_t shift = 0; shift < shifts; ++shift) out.push_back({sample, shift});
   }
   return out;
-}
-
-/// Integers choose among numbers far apart: each sample chooses others, and what the first one chooses is each kind of number in turn.
-std::vector<Drawn> all_choices(const ExtremeTask& task) {
-  std::vector<Drawn> out;
-  for (std::size_t i = 0; i < task.reference.samples().size(); ++i) out.push_back({i});
-  for (std::size_t shift = 1; shift < kKinds; ++shift) out.push_back({0, shift});
-  return out;
-}
-
-/// The numbers that runs of an extreme draw from.
-std::vector<Drawn> all_drawn(const ExtremeTask& task, Extreme extreme) {
-  if (extreme == Extreme::close) return all_centres(task);
-  const bool chooses = task.reference.inputs().ports().has_integers();
-  return extreme == Extreme::apart && chooses ? all_choices(task) : drawn_from(task.samples);
 }
 
 }  // namespace

@@ -18,7 +18,6 @@
 #include "verify/compare/layers.h"
 #include "verify/run/bounds.h"
 #include "verify/run/distance.h"
-#include "verify/run/elements.h"
 #include "verify/run/noise.h"
 #include "verify/thresholds.h"
 
@@ -123,21 +122,6 @@ RealReach::RealReach(const Graph& graph) {
 }
 
 namespace {
-
-/// Edits the elements of a contiguous tensor of these types, in order; leaves any other datum unchanged.
-template <typename Edit>
-void edit(const Datum& datum, TypeSet types, const Edit& edit_element) {
-  if (datum.kind != Datum::Kind::tensor || !datum.tensor || !types.has(datum.tensor.type())) return;
-  const Tensor& tensor = datum.tensor;
-  if (!tensor.is_contiguous()) return;
-  std::array<double, kElementChunk> values;
-  for_each_chunk(tensor, [&](int64_t first, std::span<const double> stored) {
-    std::ranges::copy(stored, values.begin());
-    for (std::size_t i = 0; i < stored.size(); ++i) edit_element(as_size(first) + i, values[i]);
-    const auto count = static_cast<int64_t>(stored.size());
-    store(tensor.type(), tensor.bytes() + first * element_stride(tensor.type()), 1, count, values.data());
-  });
-}
 
 /// Whether a linear operator computes a value, scaled and shifted by constants at most: its result may be any number.
 bool is_made_by_linear(const Value& made) {

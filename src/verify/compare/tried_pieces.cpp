@@ -187,12 +187,7 @@ void CastsBeyond::watch(const Value& value, const Datum& datum) {
     const Bounds held = bounds_of_type(cast.to);
     // A Cast truncates numbers between two integers towards zero. NaN is beyond.
     const auto is_held = [&](double number) { return number > held.lowest - 1 && number < held.highest + 1; };
-    for (const Tensor& tensor : leaves(datum)) {
-      if (!tensor || !kRealTypes.has(tensor.type())) continue;
-      for_each_chunk(contiguous(tensor), [&](int64_t, std::span<const double> numbers) {
-        cast.is_beyond = cast.is_beyond || !std::ranges::all_of(numbers, is_held);
-      });
-    }
+    for_each_real(datum, [&](double number) { cast.is_beyond = cast.is_beyond || !is_held(number); });
   }
 }
 

@@ -105,11 +105,7 @@ NumbersOfRun numbers_in(const Side& side, const Evidence& evidence, const Inputs
     const NestedValue place{*nest, first_output(node)->name()};
     if (!wanted.contains(place)) return;
     std::vector<double>& numbers = out[place].emplace_back();
-    for (const Tensor& tensor : leaves(outputs.front())) {
-      if (!tensor || !kRealTypes.has(tensor.type())) continue;
-      for_each_chunk(contiguous(tensor),
-                     [&](int64_t, std::span<const double> chunk) { numbers.insert(numbers.end(), chunk.begin(), chunk.end()); });
-    }
+    for_each_real(outputs.front(), [&](double number) { numbers.push_back(number); });
   };
   (void)evidence.pair().open(side, std::move(options))->run(inputs);
   return out;

@@ -82,15 +82,6 @@ std::vector<std::string> free_inputs(const Evidence& evidence) {
   return out;
 }
 
-/// Overwrites each number by one that follows from it and its position.
-void edit_numbers(const Datum& datum, const std::function<double(double, std::size_t)>& edit) {
-  const Tensor& tensor = datum.tensor;
-  if (datum.kind != Datum::Kind::tensor || !tensor || !tensor.is_contiguous()) return;
-  std::vector<double> numbers = reals_of(tensor);
-  for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = edit(numbers[i], i);
-  store(tensor.type(), tensor.bytes(), 1, tensor.element_count(), numbers.data());
-}
-
 /// Whether a model rounds to steps; `stored`: whose range was measured on usual inputs, beyond which others lie.
 bool has_steps(const Model& model, bool stored) {
   bool found = false;
@@ -170,7 +161,7 @@ VerifyFindings find_hidden_by_maximum(Evidence& evidence) {
   for (const std::string& name : names) farthest = std::max(farthest, peak_of(inputs.at(name)));
   for (const std::string& name : names) {
     for (const double shift : {2 * farthest, -2 * farthest}) {
-      const auto move = [&](const Datum& datum) { edit_numbers(datum, [&](double number, std::size_t) { return number + shift; }); };
+      const auto move = [&](const Datum& datum) { edit(datum, kRealTypes, [&](std::size_t, double& number) { number += shift; }); };
       const std::string text = "input " + quote(name) + " is " + (shift > 0 ? "above" : "below") + " all others";
       VerifyFindings found = try_inputs(evidence, 0, {name}, move, text);
       if (!found.empty()) return found;
@@ -187,10 +178,11 @@ VerifyFindings find_labels_in_masks(Evidence& evidence) {
   for (const std::string& name : evidence.reference().inputs().ports().possible_labels()) {
     if (!evidence.pair().options->inputs.contains(name)) names.push_back(name);
   }
-  const auto label = [](double number, std::size_t position) {
-    return number == 0 ? 0 : 1 + static_cast<double>((position + position / kLabels) % kLabels);
+  const auto label = [](std::size_t position, double& number) {
+    number = number == 0 ? 0 : 1 + static_cast<double>((position + position / kLabels) % kLabels);
   };
-  return try_inputs(evidence, 0, names, [&](const Datum& datum) { edit_numbers(datum, label); }, "masks hold other integers than 0 and 1");
+  const auto set_labels = [&](const Datum& datum) { edit(datum, kNumericTypes, label); };
+  return try_inputs(evidence, 0, names, set_labels, "masks hold other integers than 0 and 1");
 }
 
 }  // namespace relayout

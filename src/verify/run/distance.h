@@ -5,15 +5,25 @@
 #include <string>
 #include <vector>
 
+#include "ops/loops/dtypes.h"
 #include "relayout/datum.h"
 #include "relayout/tensor.h"
 #include "relayout/verify.h"
+#include "verify/run/elements.h"
 #include "verify/run/reference_output.h"
 
 namespace relayout {
 
 /// The tensors of a datum from left to right, as views.
 [[nodiscard]] std::vector<Tensor> leaves(const Datum& datum);
+/// Calls visit(number) for each element of its tensors of real numbers.
+template <class Visit>
+void for_each_real(const Datum& datum, const Visit& visit) {
+  for (const Tensor& tensor : leaves(datum)) {
+    if (!tensor || !kRealTypes.has(tensor.type())) continue;
+    for_each_chunk(contiguous(tensor), [&](int64_t, std::span<const double> numbers) { std::ranges::for_each(numbers, visit); });
+  }
+}
 /// Kind, types and dims, e.g. "f32[2, 3]", "sequence of 2: f32[1], f32[4]", "nothing" for an empty optional.
 [[nodiscard]] std::string describe(const Datum& datum);
 /// The first difference in kind, length, type, rank or dims ("f32[2], was f32[3]"); empty: none.

@@ -20,7 +20,6 @@
 #include "verify/pair.h"
 #include "verify/run/bounds.h"
 #include "verify/run/distance.h"
-#include "verify/run/elements.h"
 #include "verify/run/noise.h"
 #include "verify/run/quantizer.h"
 #include "verify/run/reference.h"
@@ -165,12 +164,7 @@ constexpr double kLargest = 65504;
 
 double magnitude_of(const Datum& datum) {
   double largest = 0;
-  for (const Tensor& tensor : leaves(datum)) {
-    if (!tensor || !kRealTypes.has(tensor.type())) continue;
-    for_each_chunk(contiguous(tensor), [&](int64_t, std::span<const double> numbers) {
-      for (const double number : numbers) largest = std::fabs(number) <= kLargest ? std::max(largest, std::fabs(number)) : largest;
-    });
-  }
+  for_each_real(datum, [&](double number) { largest = std::fabs(number) <= kLargest ? std::max(largest, std::fabs(number)) : largest; });
   return largest;
 }
 
