@@ -336,8 +336,7 @@ void keep_nearest(Numbers& numbers, double scale) {
 std::optional<std::pair<double, double>> beyond_rounding(const Numbers& numbers, const Pair& pair) {
   const Tensor tensor(DataType::float64, {static_cast<int64_t>(numbers.a.size())});
   std::ranges::copy(numbers.a, tensor.data<double>());
-  Yardstick yardstick;
-  yardstick.add(Datum(tensor));
+  const Yardstick yardstick(tensor);
   double error = 0;
   for (std::size_t i = 0; i < numbers.a.size(); ++i) {
     const double apart = std::fabs(numbers.a[i] - numbers.b[i]);

@@ -178,12 +178,6 @@ std::vector<Chain> first_chains(const Followers& followers) {
   return out;
 }
 
-void acquit(Layer& layer) {
-  layer.metrics.outcome = Outcome::same;
-  layer.metrics.reason.clear();
-  layer.candidate.reset();
-}
-
 /// Whether a reader of a chain, compared as b computes it from its own values of the chain, shows that these are other values under old
 /// names: it is right and has a smaller error, or still differs with a much smaller one. `fed`: as fed a's values.
 bool takes_others(const Layer& fed, const Layer& own) {
@@ -231,7 +225,7 @@ void confirm(FedRuns& runs, Layers& layers, const Suspects* suspects, bool feeds
         const auto next = followers.of.find(reader);
         if (takes_others(fed[reader], all[reader])) {
           for (const std::size_t i : chain.values) {
-            acquit(found[i]);
+            found[i].acquit();
             found[i].renamed = true;
           }
           for (const auto& [ends, between] : followers.between) {
@@ -240,7 +234,7 @@ void confirm(FedRuns& runs, Layers& layers, const Suspects* suspects, bool feeds
           }
           found[reader].metrics = all[reader].metrics;
           found[reader].floor = all[reader].floor;
-          if (!all[reader].differs()) acquit(found[reader]);
+          if (!all[reader].differs()) found[reader].acquit();
         }
         if (all[reader].differs() && next != followers.of.end()) {
           Chain& one = longer[reader];
@@ -410,7 +404,7 @@ std::vector<LayerResult> compare_layers(const LayerTask& task, const Suspects* s
     if (!layer.compared || layer.renamed) continue;
     // For the same elements in other dims, or a mask, right readers decide, because they continued from b's value. Callers read outputs.
     const bool are_readers_enough = layer.is_judged_by_readers() && !layer.b->is_output();
-    if (differs_by_chance(layer) || (are_readers_enough && right_readers[i])) acquit(layer);
+    if (differs_by_chance(layer) || (are_readers_enough && right_readers[i])) layer.acquit();
     const bool trusted = right_downstream[i] && layer.metrics.bound.max > 0 && !is_reordered(runs.kept(), layer);
     place(results.emplace_back(describe(layer, task.sample)), layer, layers, trusted, suspects);
   }

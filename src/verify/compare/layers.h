@@ -93,6 +93,12 @@ struct Layer {
   /// Whether its readers continue from b's own value, and their results decide about it.
   [[nodiscard]] bool is_judged_by_readers() const { return other_structure || mask; }
   [[nodiscard]] bool differs() const { return metrics.outcome == Outcome::different; }
+  /// Makes it the same.
+  void acquit() {
+    metrics.outcome = Outcome::same;
+    metrics.reason.clear();
+    candidate.reset();
+  }
 };
 
 /// Captured values of layers in a temporary file: all of a's, and those of b that differ.

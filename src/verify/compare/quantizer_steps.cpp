@@ -87,9 +87,7 @@ double share_below(const Layer& layer, const Tensor& scale) {
 /// A copy of a tensor, with the least bound of its type as tolerance.
 DeciderOperand rounded_operand(const Datum& datum) {
   if (datum.kind != Datum::Kind::tensor || !datum.tensor) return {};
-  Yardstick yardstick;
-  yardstick.add(datum);
-  return {copy_of(datum).tensor, dtype_minimum(datum.tensor.type()) * yardstick.range()};
+  return {copy_of(datum).tensor, dtype_minimum(datum.tensor.type()) * Yardstick(datum).range()};
 }
 
 /// Captures the values that one side's quantizers round when each node is fed a's values. Further runs with moved values show how far
@@ -177,9 +175,7 @@ class HeldResults {
 
 void acquit_step(Layer& layer, int64_t elements) {
   layer.flips += elements;
-  layer.metrics.outcome = Outcome::same;
-  layer.metrics.reason.clear();
-  layer.candidate.reset();
+  layer.acquit();
 }
 
 /// Whether a node decides by its operands: it rounds to steps, compares, or chooses.

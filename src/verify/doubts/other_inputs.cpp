@@ -99,9 +99,7 @@ bool differ(const Datum& a, const Datum& b, DataType type, double most) {
     for (const Tensor& tensor : leaves(a)) elements += tensor ? tensor.element_count() : 0;
     return elements > 0 && 2 * count_mismatches(a, b) > elements;
   }
-  Yardstick yardstick;
-  yardstick.add(a);
-  const SampleMetrics metrics = measure_errors(a, b, yardstick);
+  const SampleMetrics metrics = measure_errors(a, b, Yardstick(a));
   return metrics.non_finite.unequal() == 0 && metrics.max_error > most;
 }
 

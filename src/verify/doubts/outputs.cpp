@@ -112,9 +112,7 @@ VerifyFindings find_masks_with_holes(Evidence& evidence) {
   for (std::size_t i = 0; i < reference.outputs().count(); ++i) {
     const auto place = evidence.candidate().outputs()[i].place;
     if (!place || !structural_difference(a.outputs[i], b.outputs[*place]).empty()) continue;
-    Yardstick yardstick;
-    yardstick.add(a.outputs[i]);
-    SampleMetrics metrics = measure(a.outputs[i], b.outputs[*place], yardstick);
+    SampleMetrics metrics = measure(a.outputs[i], b.outputs[*place], Yardstick(a.outputs[i]));
     judge_numbers(metrics, pair.type_of_floor(reference.outputs().summary(i).type()), evidence.floors().of(i, 0));
     if (metrics.outcome != Outcome::different) continue;
     out.push_back({.severity = Severity::remark,

@@ -15,6 +15,8 @@ namespace relayout {
 /// Range and spread of the finite elements of one output of the reference over one sample: errors are relative to them.
 class Yardstick {
  public:
+  Yardstick() = default;
+  explicit Yardstick(const Datum& reference) { add(reference); }
   void add(const Datum& reference);
   [[nodiscard]] int64_t count() const noexcept { return count_; }  ///< finite elements
   /// All elements but NaN are one finite number.

@@ -513,12 +513,10 @@ std::vector<DeciderOperand> decider_operands(const Pair& pair, const Node& decid
     for (std::size_t i = 0; i < operands.size(); ++i) {
       const auto found = moved.find(compared[i]);
       if (found == moved.end() || found->second.dims() != operands[i].value.dims()) continue;
-      Yardstick yardstick;
-      yardstick.add(operands[i].value);
-      const double apart = distance(operands[i].value, found->second).max_abs;
       const DataType type = operands[i].value.type();
       if (!is_measured(type)) continue;
-      const double minimum = dtype_minimum(coarser(type, pair.grain)) * yardstick.range();
+      const double apart = distance(operands[i].value, found->second).max_abs;
+      const double minimum = dtype_minimum(coarser(type, pair.grain)) * Yardstick(operands[i].value).range();
       operands[i].tolerance = std::max({operands[i].tolerance, kFloorFactor * apart, minimum});
     }
   }

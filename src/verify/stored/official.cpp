@@ -101,8 +101,7 @@ bool is_neighbour(const Tensor& result, const Tensor& reference) {
 }
 
 void compare_tensor(const Tensor& result, const Tensor& reference, const Tolerance& tolerance, StoredComparison& out) {
-  Yardstick yardstick;
-  yardstick.add(reference);
+  const Yardstick yardstick(reference);
   SampleMetrics metrics = measure(reference, result, yardstick);
   if (!is_measured(reference.type())) {
     judge_numbers(metrics, reference.type(), {});
