@@ -9,6 +9,7 @@
 #include "ops/constants.h"
 #include "ops/loops/dtypes.h"
 #include "ops/op.h"
+#include "ops/operands.h"
 #include "relayout/datum.h"
 #include "relayout/graph.h"
 #include "relayout/model.h"
@@ -51,14 +52,12 @@ DataType other_sign(DataType type) {
 
 /// The same steps of a quantizer in the type of the other signedness.
 Tensor with_other_sign(const Tensor& tensor) {
-  const Tensor dense = contiguous(tensor);
-  const DataType type = other_sign(dense.type());
-  Tensor out(type, dense.dims());
+  const DataType type = other_sign(tensor.type());
+  Tensor out(type, tensor.dims());
   const double half = std::ldexp(1.0, traits(type).bits - 1) * (traits(type).is_signed ? -1 : 1);
-  std::vector<double> values(as_size(dense.element_count()));
-  load(dense.type(), dense.bytes(), 1, dense.element_count(), values.data());
+  std::vector<double> values = reals_of(tensor);
   for (double& value : values) value += half;
-  store(type, out.bytes(), 1, dense.element_count(), values.data());
+  store(type, out.bytes(), 1, out.element_count(), values.data());
   return out;
 }
 

@@ -283,8 +283,8 @@ std::optional<EdgeMismatch> compare_roots(ExtremeRuns& at_zero, ExtremeRuns& dra
   return std::nullopt;
 }
 
-/// What runs of an extreme draw from: numbers that hardly vary are close to each centre. Where integers choose among numbers far apart, each
-/// sample chooses others, and what the first one chooses is each kind of number in turn.
+/// What runs of an extreme draw from: numbers that hardly vary are close to each centre. Where integers choose among numbers far apart,
+/// each sample chooses others, and what the first one chooses is each kind of number in turn.
 std::vector<Drawn> all_drawn(const ExtremeTask& task, Extreme extreme) {
   std::vector<Drawn> out;
   if (extreme == Extreme::apart && task.reference.inputs().ports().has_integers()) {

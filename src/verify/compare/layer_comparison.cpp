@@ -42,6 +42,12 @@ bool feed_before_flips(Layers& layers) {
   return found_any;
 }
 
+/// Compares b's nodes again over all draws of a full floor.
+void compare_again(FedRuns& runs) {
+  runs.measure_floors(0, thresholds::kNoiseDraws);
+  runs.feed_candidate();
+}
+
 /// Handles masks that the models write as different large numbers: their readers, up to the Softmaxes, continue from b's own values, and
 /// the Softmaxes decide.
 void compare_downstream_of_masks(FedRuns& runs, Layers& layers) {
@@ -56,8 +62,7 @@ void compare_downstream_of_masks(FedRuns& runs, Layers& layers) {
   }
   if (!found_any) return;
   runs.reset();
-  runs.measure_floors(0, thresholds::kNoiseDraws);
-  runs.feed_candidate();
+  compare_again(runs);
 }
 
 /// Compares again without feeding a's values where b's have a different structure. The readers compute results of the same structure from
@@ -65,8 +70,7 @@ void compare_downstream_of_masks(FedRuns& runs, Layers& layers) {
 void compare_downstream_of_other_structures(FedRuns& runs, Layers& layers) {
   for (Layer& layer : layers.all()) layer.apart = layer.apart || layer.other_structure;
   runs.capture();
-  runs.measure_floors(0, thresholds::kNoiseDraws);
-  runs.feed_candidate();
+  compare_again(runs);
 }
 
 /// Compares again with a's operands fed to every node that jumps. Elements that were on the neighbouring step are right then, and are
@@ -75,8 +79,7 @@ void compare_before_jumps(FedRuns& runs, Layers& layers) {
   std::vector<int64_t> mismatches;
   for (const Layer& layer : layers.all()) mismatches.push_back(layer.differs() ? layer.metrics.mismatches : 0);
   runs.reset();
-  runs.measure_floors(0, thresholds::kNoiseDraws);
-  runs.feed_candidate();
+  compare_again(runs);
   for (std::size_t i = 0; i < mismatches.size(); ++i) {
     Layer& layer = layers.all()[i];
     if (!layer.differs()) layer.flips = mismatches[i];
@@ -216,8 +219,7 @@ void confirm(FedRuns& runs, Layers& layers, const Suspects* suspects, bool feeds
       runs.reset();
     }
     set_apart();
-    runs.measure_floors(0, thresholds::kNoiseDraws);
-    runs.feed_candidate();
+    compare_again(runs);
     look_closer(runs, layers);
     std::map<std::size_t, Chain> longer;  // by the last value, at which chains meet
     for (const Chain& chain : chains) {

@@ -20,11 +20,6 @@ bool may_be_absorbed(const Node& node) {
   return has_trait(node, Trait::affine) || has_trait(node, Trait::identity);
 }
 
-/// Whether only quantizers read a value: a converter may have quantized it already, which they do not notice.
-bool feeds_quantizers(const Value& value) {
-  return quantizer_downstream(value) != nullptr;
-}
-
 /// A value with more consumers is no evidence for the pairing of one of them.
 constexpr std::size_t kMostReaders = 64;
 
@@ -359,27 +354,19 @@ class StructuralPairing {
   /// An operator that jumps turns rounding upstream into a whole step. Where its results are paired, its operands are paired too, so that
   /// the comparison can be made upstream of the jump.
   void pair_operands_of_jumps() {
-    std::vector<std::pair<const Value*, const Value*>> found;
     for (const Node& node : b_.nodes()) {
-      const Partner* const partner = has_trait(node, Trait::jumps) && node.output(0) != nullptr ? pairs_.find(node.output(0)) : nullptr;
-      const Node* const other = partner == nullptr ? nullptr : partner->value->producer();
+      const Node* const other = has_trait(node, Trait::jumps) ? paired_with(node) : nullptr;
       if (other == nullptr || node.op_type() != other->op_type()) continue;
       for (std::size_t i = 0; i < std::min(node.inputs().size(), other->inputs().size()); ++i) {
-        const Value *const mine = node.input(i), *const theirs = other->input(i);
-        if (mine == nullptr || theirs == nullptr || mine->producer() == nullptr || theirs->producer() == nullptr) continue;
-        if (!is_constant(*mine, constants_b_) && !is_constant(*theirs, constants_a_)) found.emplace_back(mine, theirs);
+        pair_steps(node.input(i), other->input(i), /*before_jump=*/true);
       }
-    }
-    for (const auto& [mine, theirs] : found) {
-      if (pairs_.find(mine) == nullptr) pairs_.add(mine, theirs, /*before_jump=*/true);
     }
   }
 
   /// Steps that are dequantized to paired values are paired: a tool that counts them from another zero point gives them new names.
   void pair_dequantized() {
     for (const Node& node : b_.nodes()) {
-      const Partner* const partner = node.is("DequantizeLinear") && node.output(0) != nullptr ? pairs_.find(node.output(0)) : nullptr;
-      const Node* const other = partner == nullptr ? nullptr : partner->value->producer();
+      const Node* const other = node.is("DequantizeLinear") ? paired_with(node) : nullptr;
       if (other != nullptr && other->is("DequantizeLinear")) pair_steps(node.input(0), other->input(0));
     }
   }
@@ -411,14 +398,18 @@ class StructuralPairing {
   /// long as the same operators compute them.
   void pair_upstream() {
     for (auto node = b_.nodes().rbegin(); node != b_.nodes().rend(); ++node) {
-      const Partner* const partner = node->output(0) == nullptr ? nullptr : pairs_.find(node->output(0));
-      const Node* const other = partner == nullptr ? nullptr : partner->value->producer();
-      if (other == nullptr || !is_same_operator(*node, *other)) continue;
-      pair_operands(*node, *other);
+      const Node* const other = paired_with(*node);
+      if (other != nullptr && is_same_operator(*node, *other)) pair_operands(*node, *other);
     }
   }
 
  private:
+  /// The node of a whose result is the partner of a node's; nullptr: none.
+  const Node* paired_with(const Node& node) const {
+    const Partner* const partner = node.output(0) == nullptr ? nullptr : pairs_.find(node.output(0));
+    return partner == nullptr ? nullptr : partner->value->producer();
+  }
+
   /// Pairs the only varying operands of both nodes, at whatever positions; else operands by position.
   void pair_operands(const Node& node, const Node& other) {
     const Value *const mine = sole_operand(node, constants_b_), *const theirs = sole_operand(other, constants_a_);
@@ -469,7 +460,7 @@ class StructuralPairing {
   }
 
   bool is_twin(const Node& node, const Node& other) const {
-    if (node.op_type() != other.op_type() || node.domain() != other.domain()) return false;
+    if (!is_same_operator(node, other)) return false;
     // A folded bias is an additional operand.
     for (std::size_t i = 0; i < std::max(node.inputs().size(), other.inputs().size()); ++i) {
       const Value *const mine = node.input(i), *const theirs = other.input(i);
@@ -483,10 +474,10 @@ class StructuralPairing {
     return true;
   }
 
-  void pair_steps(const Value* mine, const Value* theirs) {
+  void pair_steps(const Value* mine, const Value* theirs, bool before_jump = false) {
     if (mine == nullptr || theirs == nullptr || mine->producer() == nullptr || theirs->producer() == nullptr) return;
     if (is_constant(*mine, constants_b_) || is_constant(*theirs, constants_a_)) return;
-    if (pairs_.find(mine) == nullptr) pairs_.add(mine, theirs);
+    if (pairs_.find(mine) == nullptr) pairs_.add(mine, theirs, before_jump);
   }
 
   void pair_outputs(const Node& node, const Node& twin) {
@@ -581,9 +572,11 @@ std::unordered_map<const Value*, Partner> pair_values(const Graph& a, const Grap
   });
   const auto last_in_a = channels_last_in(a, is_for_channels_last), last_in_b = channels_last_in(b, is_for_channels_last);
   const auto brought_last = channels_last_in(a, brings_channels_last);
+  // A converter may have quantized already what only quantizers read, which they do not notice.
+  const auto feeds_quantizers = [](const Value* value) { return quantizer_downstream(*value) != nullptr; };
   for (auto& [value, partner] : partners) {
     partner.channels_last = last_in_b.contains(value) && !last_in_a.contains(partner.value) && !brought_last.contains(partner.value);
-    partner.before_jump = partner.before_jump || (feeds_quantizers(*value) && feeds_quantizers(*partner.value));
+    partner.before_jump = partner.before_jump || (feeds_quantizers(value) && feeds_quantizers(partner.value));
   }
   return partners;
 }

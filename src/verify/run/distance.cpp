@@ -101,10 +101,10 @@ template <class T>
   }
   return out;
 }
-RELAYOUT_VECTORIZE ChunkDistance distance_of_doubles(const double* x, const double* y, int64_t count) {
+RELAYOUT_VECTORIZE ChunkDistance quick_distance(const double* x, const double* y, int64_t count) {
   return add_distances(x, y, count);
 }
-RELAYOUT_VECTORIZE ChunkDistance distance_of_singles(const float* x, const float* y, int64_t count) {
+RELAYOUT_VECTORIZE ChunkDistance quick_distance(const float* x, const float* y, int64_t count) {
   return add_distances(x, y, count);
 }
 
@@ -138,11 +138,20 @@ template <class T>
   }
   return out;
 }
-RELAYOUT_VECTORIZE ChunkSums sums_of_doubles(const double* x, const double* y, int64_t count) {
+RELAYOUT_VECTORIZE ChunkSums quick_sums(const double* x, const double* y, int64_t count) {
   return add_products(x, y, count);
 }
-RELAYOUT_VECTORIZE ChunkSums sums_of_singles(const float* x, const float* y, int64_t count) {
+RELAYOUT_VECTORIZE ChunkSums quick_sums(const float* x, const float* y, int64_t count) {
   return add_products(x, y, count);
+}
+
+/// Calls visit(a, b) for the tensors of two values of one structure that are compared by distance, as real and imaginary parts.
+template <class Visit>
+void for_each_measured(const Datum& a, const Datum& b, const Visit& visit) {
+  const std::vector<Tensor> left = leaves(a), right = leaves(b);
+  for (std::size_t i = 0; i < left.size(); ++i) {
+    if (left[i] && is_measured(left[i].type())) visit(real_parts(left[i]), real_parts(right[i]));
+  }
 }
 
 /// Calls, chunk by chunk over two contiguous tensors of one type and dims, add(x, y, count) with pointers to floats or doubles.
@@ -159,23 +168,10 @@ void for_each_pair(const Tensor& a, const Tensor& b, const Add& add) {
   }
 }
 
-ChunkDistance quick_distance(const double* x, const double* y, int64_t count) {
-  return distance_of_doubles(x, y, count);
-}
-ChunkDistance quick_distance(const float* x, const float* y, int64_t count) {
-  return distance_of_singles(x, y, count);
-}
-ChunkSums quick_sums(const double* x, const double* y, int64_t count) {
-  return sums_of_doubles(x, y, count);
-}
-ChunkSums quick_sums(const float* x, const float* y, int64_t count) {
-  return sums_of_singles(x, y, count);
-}
-
 }  // namespace
 
 ChunkDistance distance_of(std::span<const double> x, std::span<const double> y) {
-  return distance_of_doubles(x.data(), y.data(), static_cast<int64_t>(x.size()));
+  return quick_distance(x.data(), y.data(), static_cast<int64_t>(x.size()));
 }
 
 Distance distance(const Datum& a, const Datum& b) {
@@ -201,10 +197,7 @@ Distance distance(const Datum& a, const Datum& b) {
       ++finite;
     }
   };
-  const std::vector<Tensor> left = leaves(a), right = leaves(b);
-  for (std::size_t i = 0; i < left.size(); ++i) {
-    if (left[i] && is_measured(left[i].type())) for_each_pair(real_parts(left[i]), real_parts(right[i]), add);
-  }
+  for_each_measured(a, b, [&](const Tensor& x, const Tensor& y) { for_each_pair(x, y, add); });
   if (finite > 0) out.rms = std::sqrt(squares / static_cast<double>(finite));
   return out;
 }
@@ -225,10 +218,7 @@ Agreement agreement(const Datum& a, const Datum& b) {
     all.a += chunk.a, all.b += chunk.b;
     all.square_a += chunk.square_a, all.square_b += chunk.square_b, all.dot += chunk.dot;
   };
-  const std::vector<Tensor> left = leaves(a), right = leaves(b);
-  for (std::size_t i = 0; i < left.size(); ++i) {
-    if (left[i] && is_measured(left[i].type())) for_each_pair(real_parts(left[i]), real_parts(right[i]), add);
-  }
+  for_each_measured(a, b, [&](const Tensor& x, const Tensor& y) { for_each_pair(x, y, add); });
   const double variance_a = all.count * all.square_a - all.a * all.a, variance_b = all.count * all.square_b - all.b * all.b;
   if (!(variance_a > 0) || !(variance_b > 0)) return {1, 0, all.count};
   const double covariance = all.count * all.dot - all.a * all.b;
@@ -237,17 +227,15 @@ Agreement agreement(const Datum& a, const Datum& b) {
 
 int64_t count_beyond(const Datum& a, const Datum& b, double rtol, double atol) {
   int64_t beyond = 0;
-  const std::vector<Tensor> left = leaves(a), right = leaves(b);
-  for (std::size_t i = 0; i < left.size(); ++i) {
-    if (!left[i] || !is_measured(left[i].type())) continue;
-    for_each_chunk(real_parts(left[i]), real_parts(right[i]), [&](int64_t, std::span<const double> x, std::span<const double> y) {
+  for_each_measured(a, b, [&](const Tensor& left, const Tensor& right) {
+    for_each_chunk(left, right, [&](int64_t, std::span<const double> x, std::span<const double> y) {
       for (std::size_t k = 0; k < x.size(); ++k) {
         const bool equal = x[k] == y[k] || (std::isnan(x[k]) && std::isnan(y[k]));
         const bool near = std::isfinite(x[k]) && std::fabs(x[k] - y[k]) <= atol + rtol * std::fabs(x[k]);
         beyond += equal || near ? 0 : 1;
       }
     });
-  }
+  });
   return beyond;
 }
 

@@ -28,6 +28,12 @@ namespace relayout {
 
 namespace {
 
+/// "scores 0.51 and 0.52 are 0.01 apart, rounding may be 1.0e-05"
+std::string competitors(const char* what, double x, double y, double tolerance) {
+  return std::string(what) + " " + exact_number(x) + " and " + exact_number(y) + " are " + scientific(std::fabs(x - y)) +
+         " apart, rounding may be " + scientific(tolerance);
+}
+
 /// Counts differing elements that rounding may have decided, and keeps the text about the first.
 class TieCount {
  public:
@@ -38,7 +44,10 @@ class TieCount {
     if (unexplained_.empty()) unexplained_ = text;
   }
   /// A tie if two numbers are at most `tolerance` apart, as rounding may be; otherwise an element that no tie explains.
-  void weigh(double x, double y, double tolerance, const char* what);
+  void weigh(double x, double y, double tolerance, const char* what) {
+    const std::string text = competitors(what, x, y, tolerance);
+    tolerance > 0 && std::fabs(x - y) <= tolerance ? tie(text) : unexplained(text);
+  }
   [[nodiscard]] TieVerdict verdict() const {
     return {unexplained_.empty() && ties_ > 0, ties_, unexplained_.empty() ? first_tie_ : unexplained_};
   }
@@ -48,51 +57,28 @@ class TieCount {
   std::string first_tie_, unexplained_;
 };
 
-/// "scores 0.51 and 0.52 are 0.01 apart, rounding may be 1.0e-05"
-std::string competitors(const char* what, double x, double y, double tolerance);
-
 /// Operands by which a decider decided.
 class DeciderOperands {
  public:
   explicit DeciderOperands(const std::vector<DeciderOperand>& all) : all_(&all) {}
   /// Has no value if it is absent.
-  [[nodiscard]] const DeciderOperand& operator[](std::size_t i) const;
+  [[nodiscard]] const DeciderOperand& operator[](std::size_t i) const {
+    static const DeciderOperand kNone;
+    return i < all_->size() ? (*all_)[i] : kNone;
+  }
   /// nullopt if it is absent or not of real numbers.
-  [[nodiscard]] std::optional<std::vector<double>> numbers(std::size_t i) const;
-  [[nodiscard]] double scalar(std::size_t i, double otherwise) const;
+  [[nodiscard]] std::optional<std::vector<double>> numbers(std::size_t i) const {
+    const Tensor& value = (*this)[i].value;
+    return value && kRealTypes.has(value.type()) ? std::optional(reals_of(value)) : std::nullopt;
+  }
+  [[nodiscard]] double scalar(std::size_t i, double otherwise) const {
+    const auto values = numbers(i);
+    return values && !values->empty() ? values->front() : otherwise;
+  }
 
  private:
   const std::vector<DeciderOperand>* all_;
 };
-
-void TieCount::weigh(double x, double y, double tolerance, const char* what) {
-  const std::string text = competitors(what, x, y, tolerance);
-  if (tolerance > 0 && std::fabs(x - y) <= tolerance) {
-    tie(text);
-  } else {
-    unexplained(text);
-  }
-}
-
-std::string competitors(const char* what, double x, double y, double tolerance) {
-  return std::string(what) + " " + exact_number(x) + " and " + exact_number(y) + " are " + scientific(std::fabs(x - y)) +
-         " apart, rounding may be " + scientific(tolerance);
-}
-
-const DeciderOperand& DeciderOperands::operator[](std::size_t i) const {
-  static const DeciderOperand kNone;
-  return i < all_->size() ? (*all_)[i] : kNone;
-}
-
-std::optional<std::vector<double>> DeciderOperands::numbers(std::size_t i) const {
-  const Tensor& value = (*this)[i].value;
-  return value && kRealTypes.has(value.type()) ? std::optional(reals_of(value)) : std::nullopt;
-}
-
-double DeciderOperands::scalar(std::size_t i, double otherwise) const {
-  const auto values = numbers(i);
-  return values && !values->empty() ? values->front() : otherwise;
-}
 
 /// Whether a node rounds to steps of a scale that is an operand.
 bool is_quantizer(const Node& node) {
