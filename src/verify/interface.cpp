@@ -361,16 +361,6 @@ std::map<std::string, int64_t> bound_dims(const Graph& a, const Graph& b, const 
   return dims;
 }
 
-namespace {
-
-/// Whether the options allow a port of this type.
-bool is_allowed(DataType type, const VerifyOptions& options) {
-  return options.allow_interface ||
-         (unit_roundoff(type) > 0 && unit_roundoff(options.precision) > 0 && unit_roundoff(options.precision) >= unit_roundoff(type));
-}
-
-}  // namespace
-
 std::vector<InterfaceDifference> take_names(const Graph& a, Model& b, const VerifyOptions& options) {
   std::vector<NewName> names = options.match_position ? by_position(a, b.graph()) : named(a, b.graph(), options.renames);
   std::erase_if(names, [](const NewName& name) { return name.from == name.to; });
@@ -403,7 +393,8 @@ void adapt(const Graph& a, Model& b, const VerifyOptions& options, std::vector<I
     if (difference.remark || of_a == ports_a.end() || of_b == ports_b.end()) continue;
     if (difference.field == Field::type && cast_port(b, difference.side, *of_a, *of_b)) {
       difference.adapted = true;
-      difference.remark = is_allowed(of_b->type, options);
+      const double held = unit_roundoff(of_b->type);
+      difference.remark = options.allow_interface || (held > 0 && unit_roundoff(options.precision) >= held);
     }
     const std::size_t axis = difference.axis.value_or(of_a->dims.size());
     if (is_input && axis < of_a->dims.size() && of_a->dims[axis] < 0 && dims.contains(of_a->key(axis))) {

@@ -165,99 +165,89 @@ class ChosenSides {
  public:
   /// Whether a value of the other model is to be equal to one of this model.
   using IsPartner = std::function<bool(const Value& mine, const Value& theirs)>;
-  ChosenSides(const Model& model, const Model& other, const ProofResult& proof, bool is_first, IsPartner is_partner);
+  ChosenSides(const Model& model, const Model& other, const ProofResult& proof, bool is_first, IsPartner is_partner)
+      : functions_(model), is_partner_(std::move(is_partner)) {
+    std::unordered_set<std::string_view> names, holders;
+    for (const Unexplained& entry : proof.unexplained) {
+      if (entry.in_first != is_first || is_constant(entry) || entry.kind == Unexplained::Kind::interface) continue;
+      (entry.kind == Unexplained::Kind::graph ? holders : names).insert(entry.name);
+    }
+    if (!is_first) names.insert(proof.unreached.begin(), proof.unreached.end());
+    for_each_node(other, [&](const Node& node) {
+      if (node.is("Where") && node.output(0) != nullptr) wheres_.emplace(node.output(0)->name(), &node);
+    });
+    const auto is_among = [](const Node& node, const std::unordered_set<std::string_view>& among) {
+      return among.contains(node.name()) || (first_output(node) != nullptr && among.contains(first_output(node)->name()));
+    };
+    for_each_node(model, [&](const Node& node) {
+      if (is_among(node, names)) open_.insert(&node);
+      if (!is_among(node, holders)) return;
+      for (const auto& graph : node.subgraphs()) {
+        for_each_node(static_cast<const Graph&>(*graph), [&](const Node& inner) { open_.insert(&inner); });
+      }
+    });
+  }
 
   /// Those among the nodes that compute a value from others where `ends` holds, in nested graphs and functions too. `more`: nodes that are
   /// open besides those that the proof tells.
-  [[nodiscard]] std::vector<ChosenSide> of(const Value& value, const std::function<bool(const Value&)>& ends,
-                                           const std::vector<const Node*>& more) const;
+  [[nodiscard]] std::vector<ChosenSide> of(const Value& value, const std::function<bool(const Value&)>& ends, const Nodes& more) const {
+    std::vector<ChosenSide> out;
+    const auto is_open = [&](const Node* node) { return open_.contains(node) || std::ranges::find(more, node) != more.end(); };
+    const Nodes all = reach(value, ends, {});
+    if (std::ranges::none_of(all, is_open)) return out;
+    for (const Node* const node : all) {
+      if (!node->is("Where")) continue;
+      for (const std::size_t operand : {std::size_t{1}, std::size_t{2}}) {
+        const ChosenSide side{node, operand};
+        const Nodes rest = reach(value, ends, side);
+        const std::unordered_set<const Node*> shown(rest.begin(), rest.end());
+        const auto is_hidden = [&](const Node* other) { return is_open(other) && !shown.contains(other); };
+        if (std::ranges::any_of(all, is_hidden) || (is_open(node) && is_other_operand(side))) out.push_back(side);
+      }
+    }
+    return out;
+  }
 
  private:
-  using Nodes = std::vector<const Node*>;
   /// The nodes between, but for those that only this operand leads to.
-  [[nodiscard]] Nodes reach(const Value& value, const std::function<bool(const Value&)>& ends, const ChosenSide& without) const;
+  [[nodiscard]] Nodes reach(const Value& value, const std::function<bool(const Value&)>& ends, const ChosenSide& without) const {
+    Nodes out;
+    std::unordered_set<const Node*> seen;
+    std::vector<const Node*> pending{value.producer()};
+    while (!pending.empty()) {
+      const Node* const node = pending.back();
+      pending.pop_back();
+      if (node == nullptr || !seen.insert(node).second) continue;
+      out.push_back(node);
+      for (std::size_t i = 0; i < node->inputs().size(); ++i) {
+        const bool is_left_out = node == without.where && i == without.operand;
+        if (node->input(i) != nullptr && !is_left_out && !ends(*node->input(i))) pending.push_back(node->input(i)->producer());
+      }
+      const auto enter = [&](const Graph& graph) {
+        for (const Value* const output : graph.outputs()) {
+          if (!ends(*output)) pending.push_back(output->producer());
+        }
+      };
+      for (const auto& graph : node->subgraphs()) enter(*graph);
+      if (const Graph* const function = functions_.called_by(*node)) enter(*function);
+    }
+    return out;
+  }
+
   /// Whether this operand of a Where that is open itself may be another value than that of the other model's.
-  [[nodiscard]] bool is_other_operand(const ChosenSide& side) const;
+  [[nodiscard]] bool is_other_operand(const ChosenSide& side) const {
+    const Value* const made = side.where->output(0);
+    const auto namesake = made == nullptr ? wheres_.end() : wheres_.find(made->name());
+    const Value* const mine = side.where->input(side.operand);
+    const Value* const theirs = namesake == wheres_.end() ? nullptr : namesake->second->input(side.operand);
+    return mine == nullptr || theirs == nullptr || !is_partner_(*mine, *theirs);
+  }
 
   Functions functions_;
   std::unordered_set<const Node*> open_;  ///< about which there is an entry of another kind than constants, or that the proof did not reach
   std::unordered_map<std::string_view, const Node*> wheres_;  ///< of the other model, by their results
   IsPartner is_partner_;
 };
-
-ChosenSides::ChosenSides(const Model& model, const Model& other, const ProofResult& proof, bool is_first, IsPartner is_partner)
-    : functions_(model), is_partner_(std::move(is_partner)) {
-  std::unordered_set<std::string_view> names, holders;
-  for (const Unexplained& entry : proof.unexplained) {
-    if (entry.in_first != is_first || is_constant(entry) || entry.kind == Unexplained::Kind::interface) continue;
-    (entry.kind == Unexplained::Kind::graph ? holders : names).insert(entry.name);
-  }
-  if (!is_first) names.insert(proof.unreached.begin(), proof.unreached.end());
-  for_each_node(other, [&](const Node& node) {
-    if (node.is("Where") && node.output(0) != nullptr) wheres_.emplace(node.output(0)->name(), &node);
-  });
-  const auto is_among = [](const Node& node, const std::unordered_set<std::string_view>& among) {
-    return among.contains(node.name()) || (first_output(node) != nullptr && among.contains(first_output(node)->name()));
-  };
-  for_each_node(model, [&](const Node& node) {
-    if (is_among(node, names)) open_.insert(&node);
-    if (!is_among(node, holders)) return;
-    for (const auto& graph : node.subgraphs()) {
-      for_each_node(static_cast<const Graph&>(*graph), [&](const Node& inner) { open_.insert(&inner); });
-    }
-  });
-}
-
-ChosenSides::Nodes ChosenSides::reach(const Value& value, const std::function<bool(const Value&)>& ends, const ChosenSide& without) const {
-  Nodes out;
-  std::unordered_set<const Node*> seen;
-  std::vector<const Node*> pending{value.producer()};
-  while (!pending.empty()) {
-    const Node* const node = pending.back();
-    pending.pop_back();
-    if (node == nullptr || !seen.insert(node).second) continue;
-    out.push_back(node);
-    for (std::size_t i = 0; i < node->inputs().size(); ++i) {
-      const bool is_left_out = node == without.where && i == without.operand;
-      if (node->input(i) != nullptr && !is_left_out && !ends(*node->input(i))) pending.push_back(node->input(i)->producer());
-    }
-    const auto enter = [&](const Graph& graph) {
-      for (const Value* const output : graph.outputs()) {
-        if (!ends(*output)) pending.push_back(output->producer());
-      }
-    };
-    for (const auto& graph : node->subgraphs()) enter(*graph);
-    if (const Graph* const function = functions_.called_by(*node)) enter(*function);
-  }
-  return out;
-}
-
-bool ChosenSides::is_other_operand(const ChosenSide& side) const {
-  const Value* const made = side.where->output(0);
-  const auto namesake = made == nullptr ? wheres_.end() : wheres_.find(made->name());
-  const Value* const mine = side.where->input(side.operand);
-  const Value* const theirs = namesake == wheres_.end() ? nullptr : namesake->second->input(side.operand);
-  return mine == nullptr || theirs == nullptr || !is_partner_(*mine, *theirs);
-}
-
-std::vector<ChosenSide> ChosenSides::of(const Value& value, const std::function<bool(const Value&)>& ends,
-                                        const std::vector<const Node*>& more) const {
-  std::vector<ChosenSide> out;
-  const auto is_open = [&](const Node* node) { return open_.contains(node) || std::ranges::find(more, node) != more.end(); };
-  const Nodes all = reach(value, ends, {});
-  if (std::ranges::none_of(all, is_open)) return out;
-  for (const Node* const node : all) {
-    if (!node->is("Where")) continue;
-    for (const std::size_t operand : {std::size_t{1}, std::size_t{2}}) {
-      const ChosenSide side{node, operand};
-      const Nodes rest = reach(value, ends, side);
-      const std::unordered_set<const Node*> shown(rest.begin(), rest.end());
-      const auto is_hidden = [&](const Node* other) { return is_open(other) && !shown.contains(other); };
-      if (std::ranges::any_of(all, is_hidden) || (is_open(node) && is_other_operand(side))) out.push_back(side);
-    }
-  }
-  return out;
-}
 
 }  // namespace
 

@@ -323,7 +323,8 @@ GuardedWays::Guarded::const_iterator GuardedWays::find_alone(const GuardedWays& 
 
 const Node* GuardedWays::first_alone(const GuardedWays& others, const GuardTolerance& tolerance) const {
   const auto found = find_alone(others, tolerance, false);
-  return found == guarded_.end() ? nullptr : &found->second->adds_or_edge();
+  if (found == guarded_.end()) return nullptr;
+  return found->second->adds != nullptr ? found->second->adds : found->second->edge;
 }
 
 bool GuardedWays::has_other_numbers(const GuardedWays& others, const GuardTolerance& tolerance) const {

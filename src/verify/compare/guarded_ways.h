@@ -44,8 +44,6 @@ struct GuardedWay {
   const Node* difference = nullptr;                        ///< makes the last value: a variance as E[x²] − E[x]²
   std::size_t unguarded = 0;                               ///< index of the first value upstream of all small guards
   std::string form;                                        ///< upstream: r for a root, + for a number that is added, m for a least one
-
-  [[nodiscard]] const Node& adds_or_edge() const { return adds != nullptr ? *adds : *edge; }
 };
 
 /// The ways of all operands with an edge in a model.

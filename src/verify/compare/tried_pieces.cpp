@@ -472,7 +472,7 @@ void Trials::end_sample() {
 
 void Trials::end_comparison(const std::vector<LayerResult>& layers) {
   std::unordered_map<const Change*, const LayerResult*> compared;
-  for (const LayerResult& layer : layers) compared.emplace(change_of(layer), &layer);
+  for (const LayerResult& layer : layers) compared.emplace(changes_->of_b(layer.tensor), &layer);
   for (Trial& trial : trials_) {
     const auto found = compared.find(trial.change);
     if (found != compared.end()) note_tried(trial, rounding_of(trial, *found->second));

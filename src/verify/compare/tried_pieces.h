@@ -137,7 +137,6 @@ class Trials {
   [[nodiscard]] const CastsBeyond& casts() const noexcept { return casts_; }
   /// Whether more samples can add evidence.
   [[nodiscard]] bool are_open() const { return find_open() != nullptr || casts_.any(); }
-  [[nodiscard]] const Change* change_of(const LayerResult& layer) const { return changes_->of_b(layer.tensor); }
 
  private:
   /// Numbers of a value in the current run.

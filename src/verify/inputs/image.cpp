@@ -147,25 +147,22 @@ Pixels resized(const Pixels& from, int64_t height, int64_t width) {
     }
     return all;
   };
+  const auto sum_of = [](const Weight& weight, const auto& pixel_at) {
+    double sum = 0;
+    for (std::size_t k = 0; k < weight.of.size(); ++k) sum += weight.of[k] * pixel_at(weight.first + static_cast<int64_t>(k));
+    return sum;
+  };
   Pixels wide{from.height, width, from.channels, {}};
   const auto across = weights(from.width, width), down = weights(from.height, height);
   for (int64_t y = 0; y < from.height; ++y) {
     for (const Weight& weight : across) {
-      for (int64_t c = 0; c < from.channels; ++c) {
-        double sum = 0;
-        for (std::size_t k = 0; k < weight.of.size(); ++k) sum += weight.of[k] * from.at(y, weight.first + static_cast<int64_t>(k), c);
-        wide.values.push_back(sum);
-      }
+      for (int64_t c = 0; c < from.channels; ++c) wide.values.push_back(sum_of(weight, [&](int64_t x) { return from.at(y, x, c); }));
     }
   }
   Pixels out{height, width, from.channels, {}};
   for (const Weight& weight : down) {
     for (int64_t x = 0; x < width; ++x) {
-      for (int64_t c = 0; c < from.channels; ++c) {
-        double sum = 0;
-        for (std::size_t k = 0; k < weight.of.size(); ++k) sum += weight.of[k] * wide.at(weight.first + static_cast<int64_t>(k), x, c);
-        out.values.push_back(sum);
-      }
+      for (int64_t c = 0; c < from.channels; ++c) out.values.push_back(sum_of(weight, [&](int64_t y) { return wide.at(y, x, c); }));
     }
   }
   return out;

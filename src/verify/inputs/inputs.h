@@ -76,7 +76,6 @@ class InputMaker {
   /// Whether all samples have the same inputs.
   [[nodiscard]] bool is_always_the_same() const noexcept { return ports_.all().empty() || (all_from_files() && given_.in_folders() == 0); }
   [[nodiscard]] bool all_from_files() const noexcept { return !ports_.all().empty() && given_.size() == ports_.all().size(); }
-  [[nodiscard]] bool any_from_files() const noexcept { return !given_.empty(); }
   [[nodiscard]] const GivenInputs& given() const noexcept { return given_; }
   [[nodiscard]] const InputPorts& ports() const noexcept { return ports_; }
   /// Reads the shapes of the first `samples` files of each folder. Otherwise, only the first sample can be made from folders whose files

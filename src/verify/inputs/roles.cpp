@@ -190,10 +190,6 @@ Extent id_limit(Operands& operands, const Node& node) {
   return operand_extent(operands, value, limit.number);
 }
 
-Extent length_limit(Operands& operands, const Node& node) {
-  return operand_extent(operands, node.input(0), length_axis(node));
-}
-
 /// Searches from one input through movers, subgraphs and functions.
 class Search {
  public:
@@ -304,7 +300,7 @@ class Search {
       const Value* const table = stored_form(node.input(0));
       if (node.is("Gather") && Attributes(node).integer("axis", 0) == 0 && is_table(table)) use_.tables.push_back(table);
     }
-    if (role == InputRole::length) narrow(length_limit(operands_, node), first);
+    if (role == InputRole::length) narrow(operand_extent(operands_, node.input(0), length_axis(node)), first);
   }
 
   /// The smallest limit of all readers counts; an unknown one allows only the first element.

@@ -179,8 +179,7 @@ std::optional<Quantizer> Quantizer::of_integers(const Node& node, Constants& con
 std::optional<Quantizer> Quantizer::of(const Node& node, Constants& constants) {
   if (node.input(0) == nullptr || node.input(1) == nullptr) return std::nullopt;
   auto out = of_integers(node, constants, DataType::undefined, node.input(1), node.input(2));
-  if (!out) return out;
-  out->sharing_ = ScaleSharing::of(node);
+  if (out) out->sharing_ = ScaleSharing::of(node);
   return out;
 }
 

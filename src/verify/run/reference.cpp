@@ -304,7 +304,7 @@ void Reference::run_next(Session& session, double deviation) {
 // What it means that A refuses every sample.
 VerifyFindings find_refusal(const Pair& pair, const Reference& reference) {
   const std::string why = escape(pair.a.name) + ": " + reference.tried().front().rejected;
-  if (reference.inputs().any_from_files()) fail(ErrorKind::invalid, why);
+  if (!reference.inputs().given().empty()) fail(ErrorKind::invalid, why);
   reference.inputs().refuse_guesses(reference.tried().front().rejected);
   // No input can be right for dims that contradict each other as declared.
   const layout::Shapes shapes(pair.a.model->graph());
