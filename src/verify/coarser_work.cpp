@@ -65,10 +65,14 @@ NarrowWork narrow_work(const Graph& graph) {
   return work;
 }
 
-bool is_coarser(const NarrowWork& b, const NarrowWork& a) noexcept {
+namespace {
+
+/// Whether b's coarsest type is coarser than a's.
+bool is_coarser(const NarrowWork& b, const NarrowWork& a) {
   return unit_roundoff(b.coarsest) > unit_roundoff(a.coarsest);
 }
 
+/// "B computes 57 of 60 convolutions and matrix products in f16 (first: 'conv1' (Conv)), A does not".
 std::string describe(const NarrowWork& b) {
   const std::string type(name_of(b.coarsest));
   std::string what;
@@ -82,8 +86,6 @@ std::string describe(const NarrowWork& b) {
   }
   return what + " (first: " + (b.linear > 0 ? b.first_linear : b.first) + "), A does not";
 }
-
-namespace {
 
 /// Whether the user intends b to compute in this floating-point type, or to quantize to this number of bits.
 bool is_meant(DataType type, const VerifyOptions& options) {

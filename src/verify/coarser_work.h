@@ -22,12 +22,6 @@ struct NarrowWork {
 };
 [[nodiscard]] NarrowWork narrow_work(const Graph& graph);
 
-/// Whether b's coarsest type is coarser than a's.
-[[nodiscard]] bool is_coarser(const NarrowWork& b, const NarrowWork& a) noexcept;
-
-/// "B computes 57 of 60 convolutions and matrix products in f16 (first: 'conv1' (Conv)), A does not".
-[[nodiscard]] std::string describe(const NarrowWork& b);
-
 /// Finds work of b in coarser numbers than a's that the options do not allow. Sets Pair::narrow, quantized and grain (the type whose
 /// rounding the bounds allow), and VerifyResult::lossy and remarks.
 [[nodiscard]] VerifyFindings find_coarser(Pair& pair, VerifyResult& result);

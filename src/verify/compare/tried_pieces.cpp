@@ -109,26 +109,8 @@ bool can_reach(const Bounds& bounds, const Piece& piece) {
   return bounds.highest > piece.above && bounds.lowest < piece.below;
 }
 
-}  // namespace
-
-double Piece::depth(double number) const {
-  if (!is_point) return number > above && number < below ? std::min(number - above, below - number) : 0;
-  if (number != above) return 0;
-  return is_truth() ? kInfinity : std::max(1.0, std::fabs(number));
-}
-
-bool Piece::is_truth() const {
-  return watched == node->output(0) || node->is("Where");
-}
-
-std::string Piece::text() const {
-  if (is_truth()) return above != 0 ? "true" : "false";
-  if (is_point) return exact_number(above);
-  if (below == kInfinity) return "number above " + exact_number(above);
-  if (above == -kInfinity) return "number below " + exact_number(below);
-  return "number between " + exact_number(above) + " and " + exact_number(below);
-}
-
+/// The pieces of a node's definition (Trait::piecewise) that its operands can reach. `is_wide`: the models compute in 32 bits or more,
+/// where only large numbers make Exp overflow.
 std::vector<Piece> pieces_of(const Node& node, ValueBounds& bounds, bool is_wide) {
   if (!is_wide && node.is("Exp")) return {};
   const auto cuts = cuts_of(node, bounds.types(), [&](const Value& value) { return bounds.of(value); });
@@ -150,6 +132,7 @@ std::vector<Piece> pieces_of(const Node& node, ValueBounds& bounds, bool is_wide
   return out;
 }
 
+/// The value upstream of limits by constants, of Casts and of nodes that move elements.
 const Value* before_limits(const Value& value) {
   const Value* at = &value;
   while (at->producer() != nullptr) {
@@ -161,6 +144,26 @@ const Value* before_limits(const Value& value) {
     at = *std::ranges::find_if(node.inputs(), varies);
   }
   return at;
+}
+
+}  // namespace
+
+double Piece::depth(double number) const {
+  if (!is_point) return number > above && number < below ? std::min(number - above, below - number) : 0;
+  if (number != above) return 0;
+  return is_truth() ? kInfinity : std::max(1.0, std::fabs(number));
+}
+
+bool Piece::is_truth() const {
+  return watched == node->output(0) || node->is("Where");
+}
+
+std::string Piece::text() const {
+  if (is_truth()) return above != 0 ? "true" : "false";
+  if (is_point) return exact_number(above);
+  if (below == kInfinity) return "number above " + exact_number(above);
+  if (above == -kInfinity) return "number below " + exact_number(below);
+  return "number between " + exact_number(above) + " and " + exact_number(below);
 }
 
 // Casts of numbers beyond their type.

@@ -60,13 +60,6 @@ struct Piece {
   [[nodiscard]] std::string text() const;
 };
 
-/// The pieces of a node's definition (Trait::piecewise) that its operands can reach. `is_wide`: the models compute in 32 bits or more,
-/// where only large numbers make Exp overflow.
-[[nodiscard]] std::vector<Piece> pieces_of(const Node& node, ValueBounds& bounds, bool is_wide);
-
-/// The value upstream of limits by constants, of Casts and of nodes that move elements.
-[[nodiscard]] const Value* before_limits(const Value& value);
-
 /// Casts of real numbers beyond the range of their integer type. ONNX leaves the result to the implementation: such a Cast is no limit,
 /// whatever the executor returns.
 class CastsBeyond {

@@ -116,8 +116,7 @@ Tensor from_numbers(const std::vector<std::string>& words, const Port& port, con
   return tensor;
 }
 
-}  // namespace
-
+/// Sizes of a picture before it is read as an input; nullopt if reading it will fail.
 std::optional<ImageSizes> picture_sizes(const std::filesystem::path& path, const Port& port, const ImageOptions& options) {
   try {
     const std::string bytes = whole_data_file(*File::open(path));
@@ -126,6 +125,8 @@ std::optional<ImageSizes> picture_sizes(const std::filesystem::path& path, const
     return std::nullopt;
   }
 }
+
+}  // namespace
 
 Datum read_input_file(const std::filesystem::path& path, const Port& port, const InputOptions& options) {
   std::error_code ignored;

@@ -19,9 +19,6 @@ namespace relayout {
 /// for all elements, or each of them. The result fits the port's declaration. Errors name the file.
 [[nodiscard]] Datum read_input_file(const std::filesystem::path& path, const Port& port, const InputOptions& options);
 
-/// Sizes of a picture before it is read as an input; nullopt if reading it will fail.
-[[nodiscard]] std::optional<ImageSizes> picture_sizes(const std::filesystem::path& path, const Port& port, const ImageOptions& options);
-
 /// Inputs from files: one file for all samples, or a folder, of which sample i gets the i-th file in name order. Hidden files (.name) and
 /// folders inside are skipped. Files of a folder are read when they are requested.
 class GivenInputs {

@@ -25,6 +25,21 @@ namespace relayout {
 // A number carried back through arithmetic to the input that gives it.
 namespace {
 
+/// An operator between an input and a value downstream of it: one operand varies, the others are constants.
+struct NumberStep {
+  const Node* node = nullptr;
+  std::size_t operand = 0;              ///< the operand that varies
+  std::vector<double> constants;        ///< numbers of the other one, each once; none: the node has no other
+  DataType type = DataType::undefined;  ///< of the result
+};
+
+/// The number as an element of this type; integers truncate.
+double as_stored(DataType type, double number) {
+  if (type == DataType::float32) return static_cast<float>(number);
+  if (kHalfTypes.has(type)) return decode_small_float(type, encode_small_float(type, number, false));
+  return kIntegerTypes.has(type) ? std::trunc(number) : number;
+}
+
 /// Whether each element of the result is an element of the operand, perhaps within limits, of another type, or the largest of several.
 bool passes_on(const Node& node, std::size_t operand) {
   const Traits traits = traits_of(node);
@@ -115,23 +130,17 @@ std::vector<double> neighbours_of(DataType type, double number) {
   return out;
 }
 
-}  // namespace
-
-double as_stored(DataType type, double number) {
-  if (type == DataType::float32) return static_cast<float>(number);
-  if (kHalfTypes.has(type)) return decode_small_float(type, encode_small_float(type, number, false));
-  return kIntegerTypes.has(type) ? std::trunc(number) : number;
-}
-
-bool carries_numbers(const Node& node, std::size_t operand) {
-  if (!node.domain().empty()) return false;
-  return passes_on(node, operand) || changes_numbers(node);
-}
-
+/// Whether an operator may give other numbers than those of the operand, within limits.
 bool changes_numbers(const Node& node) {
   return inverse_of(node) != nullptr || has_arithmetic(node) || node.is("Pow") || node.is("Mod");
 }
 
+/// Whether numbers can be carried back through an operator.
+bool carries_numbers(const Node& node, std::size_t operand) {
+  return node.domain().empty() && (passes_on(node, operand) || changes_numbers(node));
+}
+
+/// Numbers of the operand that may give this number.
 std::vector<double> operands_for(const NumberStep& step, double result) {
   std::vector<double> out;
   if (const Invertible* const function = inverse_of(*step.node)) {
@@ -146,6 +155,8 @@ std::vector<double> operands_for(const NumberStep& step, double result) {
   return out;
 }
 
+/// Numbers of an input of this type for which the steps, in order, give `result`: those that give it exactly, where rounding permits; else
+/// those nearest to it. Integers: both neighbours of a number between.
 std::vector<double> carry_back(const std::vector<const NumberStep*>& steps, DataType type, double result) {
   constexpr std::size_t kMost = 16;
   std::vector<double> numbers{result};
@@ -169,8 +180,6 @@ std::vector<double> carry_back(const std::vector<const NumberStep*>& steps, Data
   }
   return out;
 }
-
-namespace {
 
 /// Most numbers of one input, of one constant, most values that are followed, and most operators between the input and a value.
 constexpr std::size_t kMostWords = 64, kMostOfConstant = 32, kMostValues = 4096, kMostSteps = 32;
