@@ -1,8 +1,5 @@
 #pragma once
 
-#include <optional>
-#include <string>
-
 #include "relayout/verify.h"
 
 namespace relayout {

@@ -1,8 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <string>
-
 #include "relayout/graph.h"
 #include "relayout/types.h"
 #include "relayout/verify.h"

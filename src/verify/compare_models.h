@@ -1,7 +1,5 @@
 #pragma once
 
-#include <span>
-
 #include "relayout/verify.h"
 #include "verify/doubts/doubts.h"
 #include "verify/run/session.h"

@@ -1,13 +1,5 @@
 #pragma once
 
-#include <cstddef>
-#include <map>
-#include <optional>
-#include <string>
-#include <unordered_map>
-#include <unordered_set>
-#include <vector>
-
 #include "relayout/graph.h"
 #include "relayout/proof.h"
 #include "relayout/verify.h"

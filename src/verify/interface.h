@@ -1,12 +1,5 @@
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <functional>
-#include <map>
-#include <string>
-#include <vector>
-
 #include "relayout/datum.h"
 #include "relayout/graph.h"
 #include "relayout/model.h"

@@ -1,8 +1,5 @@
 #pragma once
 
-#include <memory>
-#include <optional>
-
 #include "relayout/verify.h"
 #include "verify/finding.h"
 #include "verify/inputs/inputs.h"

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <filesystem>
-
 #include "relayout/execute.h"
 #include "relayout/model.h"
 #include "relayout/types.h"

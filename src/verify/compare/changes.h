@@ -1,10 +1,5 @@
 #pragma once
 
-#include <cstddef>
-#include <string>
-#include <unordered_map>
-#include <vector>
-
 #include "relayout/graph.h"
 #include "verify/compare/compare_nodes.h"
 #include "verify/pair.h"

@@ -1,8 +1,5 @@
 #pragma once
 
-#include <cstddef>
-#include <vector>
-
 #include "relayout/graph.h"
 #include "verify/compare/compare_nodes.h"
 #include "verify/pair.h"

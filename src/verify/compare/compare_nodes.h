@@ -1,13 +1,5 @@
 #pragma once
 
-#include <cstddef>
-#include <functional>
-#include <optional>
-#include <set>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "relayout/datum.h"
 #include "relayout/execute.h"
 #include "relayout/graph.h"

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <utility>
-
 #include "base/positions.h"
 #include "ops/loops/dtypes.h"
 #include "relayout/datum.h"

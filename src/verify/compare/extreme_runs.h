@@ -1,11 +1,5 @@
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <functional>
-#include <optional>
-#include <span>
-
 #include "relayout/graph.h"
 #include "verify/compare/guarded_ways.h"
 #include "verify/compare/layers.h"

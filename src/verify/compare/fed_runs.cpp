@@ -1,8 +1,6 @@
 // Runs a model with A's values fed to every node, for the floor and the error of each node alone.
 #include "verify/compare/fed_runs.h"
 
-#include <cmath>
-
 #include "base/numbers.h"
 #include "model/float_elements.h"
 #include "ops/op.h"

@@ -1,10 +1,5 @@
 #pragma once
 
-#include <functional>
-#include <optional>
-#include <string>
-#include <unordered_map>
-
 #include "relayout/execute.h"
 #include "relayout/graph.h"
 #include "relayout/tensor.h"

@@ -1,12 +1,5 @@
 #pragma once
 
-#include <algorithm>
-#include <cstdint>
-#include <functional>
-#include <set>
-#include <string>
-#include <unordered_set>
-
 #include "relayout/datum.h"
 #include "relayout/execute.h"
 #include "relayout/graph.h"

@@ -1,14 +1,9 @@
 #pragma once
 
 #include <compare>
-#include <cstddef>
-#include <functional>
 #include <limits>
 #include <map>
 #include <set>
-#include <string>
-#include <unordered_map>
-#include <vector>
 
 #include "ops/constants.h"
 #include "relayout/graph.h"

@@ -1,12 +1,6 @@
 #pragma once
 
-#include <cstddef>
-#include <functional>
-#include <optional>
-#include <string_view>
-#include <unordered_map>
 #include <unordered_set>
-#include <vector>
 
 #include "base/positions.h"
 #include "relayout/datum.h"

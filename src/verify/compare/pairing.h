@@ -1,9 +1,6 @@
 #pragma once
 
-#include <cstddef>
-#include <unordered_map>
 #include <unordered_set>
-#include <vector>
 
 #include "ops/element_types.h"
 #include "relayout/graph.h"

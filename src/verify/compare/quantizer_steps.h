@@ -1,7 +1,5 @@
 #pragma once
 
-#include <vector>
-
 #include "relayout/datum.h"
 #include "relayout/graph.h"
 #include "relayout/types.h"

@@ -1,13 +1,5 @@
 #pragma once
 
-#include <cstddef>
-#include <map>
-#include <set>
-#include <string>
-#include <unordered_map>
-#include <unordered_set>
-#include <vector>
-
 #include "ops/bounds.h"
 #include "ops/constants.h"
 #include "ops/element_types.h"

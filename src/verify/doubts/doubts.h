@@ -1,10 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <span>
-#include <string>
-#include <string_view>
-
 #include "relayout/proof.h"
 #include "verify/evidence.h"
 #include "verify/finding.h"

@@ -1,12 +1,5 @@
 #pragma once
 
-#include <cstddef>
-#include <filesystem>
-#include <span>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "base/file.h"
 #include "relayout/datum.h"
 #include "verify/inputs/port.h"

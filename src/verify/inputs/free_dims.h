@@ -1,9 +1,5 @@
 #pragma once
 
-#include <map>
-#include <string>
-#include <vector>
-
 #include "relayout/graph.h"
 #include "relayout/inputs.h"
 #include "verify/inputs/port.h"

@@ -1,10 +1,5 @@
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <filesystem>
-#include <span>
-
 #include "relayout/verify.h"
 #include "verify/inputs/port.h"
 

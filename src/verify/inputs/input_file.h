@@ -1,14 +1,6 @@
 #pragma once
 
-#include <cstddef>
-#include <filesystem>
-#include <map>
-#include <optional>
-#include <string>
-#include <vector>
-
 #include "relayout/inputs.h"
-#include "verify/inputs/image.h"
 #include "verify/inputs/port.h"
 
 namespace relayout {

@@ -1,11 +1,5 @@
 #pragma once
 
-#include <functional>
-#include <map>
-#include <set>
-#include <string>
-#include <vector>
-
 #include "base/positions.h"
 #include "ops/bounds.h"
 #include "ops/loops/dtypes.h"

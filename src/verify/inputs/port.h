@@ -1,9 +1,5 @@
 #pragma once
 
-#include <cstddef>
-#include <string>
-#include <vector>
-
 #include "relayout/datum.h"
 #include "relayout/graph.h"
 

@@ -1,17 +1,9 @@
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <map>
-#include <optional>
-#include <string>
-#include <vector>
-
 #include "ops/bounds.h"
 #include "ops/operand_roles.h"
 #include "relayout/graph.h"
 #include "relayout/tensor.h"
-#include "relayout/types.h"
 
 namespace relayout {
 

@@ -1,11 +1,5 @@
 #pragma once
 
-#include <map>
-#include <memory>
-#include <string>
-#include <unordered_set>
-#include <vector>
-
 #include "ops/constants.h"
 #include "relayout/graph.h"
 #include "relayout/model.h"

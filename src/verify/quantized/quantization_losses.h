@@ -1,7 +1,5 @@
 #pragma once
 
-#include <vector>
-
 #include "relayout/verify.h"
 #include "verify/pair.h"
 #include "verify/run/reference.h"

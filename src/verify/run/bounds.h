@@ -1,7 +1,5 @@
 #pragma once
 
-#include <cstdint>
-
 #include "relayout/types.h"
 #include "relayout/verify.h"
 #include "verify/run/distance.h"

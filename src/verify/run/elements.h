@@ -1,9 +1,7 @@
 // Loops over the elements of tensors as doubles, 2048 at a time; complex numbers count as their real and imaginary parts.
 #pragma once
 
-#include <algorithm>
 #include <array>
-#include <span>
 
 #include "base/positions.h"
 #include "ops/loops/dtypes.h"

@@ -1,9 +1,5 @@
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <vector>
-
 #include "relayout/execute.h"
 #include "relayout/verify.h"
 #include "verify/pair.h"

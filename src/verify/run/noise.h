@@ -1,7 +1,5 @@
 #pragma once
 
-#include <functional>
-#include <string>
 #include <unordered_set>
 
 #include "relayout/execute.h"

@@ -1,13 +1,5 @@
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <functional>
-#include <optional>
-#include <string>
-#include <unordered_set>
-#include <vector>
-
 #include "relayout/datum.h"
 #include "relayout/execute.h"
 #include "relayout/verify.h"

@@ -1,11 +1,7 @@
 #pragma once
 
-#include <cstdint>
 #include <limits>
-#include <optional>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "relayout/datum.h"
 #include "relayout/types.h"

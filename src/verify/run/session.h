@@ -1,14 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <functional>
-#include <limits>
-#include <memory>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
-
 #include "relayout/execute.h"
 #include "relayout/model.h"
 #include "relayout/verify.h"

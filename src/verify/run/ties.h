@@ -1,12 +1,5 @@
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <functional>
-#include <optional>
-#include <string>
-#include <vector>
-
 #include "relayout/graph.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"

@@ -1,11 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <unordered_map>
-#include <vector>
-
 #include "relayout/datum.h"
 #include "relayout/execute.h"
 #include "relayout/graph.h"
