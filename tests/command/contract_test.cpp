@@ -309,6 +309,12 @@ TEST_F(Contract, NodesAreListed) {
   EXPECT_EQ(result.code, 0);
   EXPECT_THAT(result.out, HasSubstr("parameters"));
   EXPECT_THAT(read_file(folder_ / "nodes.csv"), testing::StartsWith("node,op,dims,macs,"));
+  // What a spreadsheet would compute is text.
+  onnx::ModelProto model = load_model(folder_ / "net.onnx");
+  model.mutable_graph()->mutable_node(0)->set_name("=1+1");
+  save_model(model, folder_ / "formula.onnx");
+  ASSERT_EQ(run({"inspect", "formula.onnx", "--nodes", "--csv", "formula.csv"}).code, 0);
+  EXPECT_THAT(read_file(folder_ / "formula.csv"), HasSubstr("\r\n'=1+1,"));
 }
 
 TEST_F(Contract, ListPassesExplainsThem) {

@@ -151,16 +151,11 @@ std::string inspect_text(const InspectResult& result, const ReportStyle& style) 
 }
 
 std::string nodes_csv(const InspectResult& result) {
-  const auto quoted = [](const std::string& text) {
-    std::string out = "\"";
-    for (const char c : text) out += c == '"' ? std::string("\"\"") : std::string(1, c);
-    return out + "\"";
-  };
   const auto number = [](const std::optional<int64_t>& value) { return value ? std::to_string(*value) : std::string(); };
-  std::string out = "node,op,dims,macs,parameters,stored_bytes,result_bytes\n";
+  std::string out = "node,op,dims,macs,parameters,stored_bytes,result_bytes\r\n";
   for (const NodeSummary& one : result.node_list) {
-    out += quoted(one.node) + "," + quoted(one.op_type) + "," + quoted(one.dims) + "," + number(one.macs) + "," +
-           std::to_string(one.parameters) + "," + std::to_string(one.bytes) + "," + number(one.result_bytes) + "\n";
+    out += csv_record(std::array{csv_field(one.node), csv_field(one.op_type), csv_field(one.dims), number(one.macs),
+                                 std::to_string(one.parameters), std::to_string(one.bytes), number(one.result_bytes)});
   }
   return out;
 }
