@@ -29,7 +29,7 @@ void validate(const Model& model) {
   for (const auto& function : model.functions()) function->validate();
 }
 
-/// Runs one pass, checked and timed as RELAYOUT_PASS_DEBUG says.
+/// Runs one pass, checked as RELAYOUT_PASS_DEBUG says.
 void run_pass(Model& model, const Pass& pass, PassContext& context) {
   const int debug = debug_level();
 #ifdef NDEBUG
@@ -75,13 +75,13 @@ void run_passes(Model& model, std::span<const Pass* const> passes, PassContext& 
   std::vector<const Pass*> settling;
   bool has_rewritten = false;  // one of those
   for (const Pass& pass : pass_table()) {
-    if (std::ranges::find(passes, &pass) == passes.end()) continue;
-    const int64_t before = context.rewrites;
-    run_pass(model, pass, context);
-    if (!pass.settles) continue;
-    settling.push_back(&pass);
-    has_rewritten = has_rewritten || context.rewrites > before;
-    const bool is_last = pass.run == product_bias || pass.run == precision;  // of those to simplify, and of all
+    if (std::ranges::find(passes, &pass) != passes.end()) {
+      const int64_t before = context.rewrites;
+      run_pass(model, pass, context);
+      if (pass.settles) settling.push_back(&pass);
+      has_rewritten = has_rewritten || (pass.settles && context.rewrites > before);
+    }
+    const bool is_last = pass.run == product_bias || pass.run == precision;  // of those to simplify, and of all, run or not
     if (is_last && settling.size() > 1 && has_rewritten) {
       settle(model, settling, context);
       has_rewritten = false;

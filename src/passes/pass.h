@@ -104,11 +104,11 @@ struct Pass {
 /// In running order.
 [[nodiscard]] std::span<const Pass> pass_table();
 [[nodiscard]] const Pass* find_pass(std::string_view name);
-/// Runs passes over the model's graph, its nested graphs and its functions (each pass recurses by rewrite_each), in the order of the
-/// table whatever the order of `passes`. Those that make work for each other run again, in the same order, after the last of them has
-/// rewritten something, until they rewrite nothing: to convert twice is to convert once. Validates after each pass in debug builds and with
-/// RELAYOUT_PASS_DEBUG: 1 times and checks, 2 prints the model before the pass that broke it, 3 writes a text model per pass into the
-/// working folder.
+/// Runs passes over the model's graph, its nested graphs and its functions (which each pass visits itself), in the order of the
+/// table whatever the order of `passes`. Those that make work for each other run again, in the same order, after the last of them if any
+/// has rewritten something, until they rewrite nothing: to convert twice is to convert once. Validates after each pass in debug builds and
+/// with RELAYOUT_PASS_DEBUG: 1 checks, 2 prints the model before the pass that broke it, 3 writes a text model per pass into the working
+/// folder.
 void run_passes(Model& model, std::span<const Pass* const> passes, PassContext& context);
 
 /// The obstacle to one rewrite. Of several, the first in the order of Reason is reported.
