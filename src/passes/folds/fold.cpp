@@ -76,18 +76,15 @@ class Matcher {
   Match<AffineFold> match(const AffineNode& affine) {
     const AffineNode last = last_in_row(affine, context_);
     bool is_pointless = false;
-    // An obstacle to a later affine must not keep this one from folding.
-    for (const AffineNode* end : {&last, &affine}) {
-      if (end == &affine && last.node == affine.node) break;
-      auto side = look_upstream(*end, context_);
-      if (auto fold = try_side(side, true, end == &affine, is_pointless)) return std::move(*fold);
+    if (last.node != affine.node) {
+      // An obstacle to a later affine must not keep this one from folding.
+      auto side = look_upstream(last, context_);
+      if (auto fold = try_side(side, true, false, is_pointless)) return std::move(*fold);
     }
-    if (last.node == affine.node) {
-      auto side = look_upstream(affine, context_);
-      if (auto fold = try_side(side, true, true, is_pointless)) return std::move(*fold);
-    }
-    auto side = look_downstream(affine, context_);
-    if (auto fold = try_side(side, false, true, is_pointless)) return std::move(*fold);
+    auto upstream = look_upstream(affine, context_);
+    if (auto fold = try_side(upstream, true, true, is_pointless)) return std::move(*fold);
+    auto downstream = look_downstream(affine, context_);
+    if (auto fold = try_side(downstream, false, true, is_pointless)) return std::move(*fold);
     if (is_pointless) return NotApplicable{};
     if (quantized_) return std::move(*quantized_);
     if (!found_) return Skip{Reason::no_linear_neighbour, {}};
