@@ -42,7 +42,7 @@ struct Acceptance {
 
 struct VerifyOptions : InputOptions {
   LoadOptions load;
-  int samples = 0;                   ///< 0: four, or one where the proof is complete
+  int samples = 0;                   ///< 0: as many as the pair needs: one where the proof is complete, four or more elsewhere
   std::optional<double> rtol, atol;  ///< additional element-wise limit |a − b| ≤ atol + rtol · |a|; never loosens the bound
   std::filesystem::path save_data;   ///< folder in which inputs and a's outputs are saved as test_data_set_N; empty: not saved
   std::optional<Mode> mode;          ///< verify_data(): only this mode

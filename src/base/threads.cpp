@@ -86,8 +86,7 @@ constexpr int kBadWindows = 2;
 /// Number of windows after which progress measured alone is forgotten.
 constexpr int kRemembered = 50;
 /// Weight of one window in the mean progress alone. A window in which the thread lost its processor for some milliseconds must not justify
-/// a
-/// team that is slower than one thread: with the last window only, two threads took 1.5 times as long for half a second.
+/// a team that is slower than one thread: with the last window only, two threads took 1.5 times as long for half a second.
 constexpr double kWeightOfWindow = 0.25;
 /// Divisor of a pause when counted as time alone: the competitor may have ended, but each trial costs a window.
 constexpr int kPartOfPause = 8;

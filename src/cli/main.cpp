@@ -1,4 +1,4 @@
-// main(): installs the signal handlers, runs the command line, and ends without destroying the models.
+// main(): installs the signal handlers, runs the command line, and ends without the destructors of static objects.
 #include <unistd.h>
 
 #include <vector>
@@ -10,6 +10,6 @@ int main(int count, char** words) {
   relayout::install_interrupt_handlers();
   const std::vector<std::string> arguments(words + (count > 0 ? 1 : 0), words + count);
   const int code = relayout::cli::run_program(arguments);
-  // All output is written. Destroying the models would only cost time.
+  // All output is written. Destroying what is left would only cost time.
   _exit(code);
 }

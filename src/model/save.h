@@ -8,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "model/save.h"
 #include "model/segments.h"
 #include "relayout/data_file.h"
 #include "relayout/model.h"

@@ -157,7 +157,6 @@ int64_t granule(const Segment& segment) {
   return data.byte_size() / rows;
 }
 
-/// Whether the kernel copies the segment to this place. Pages that it cannot share or move as they are, reading and writing is faster for.
 /// Whether the kernel copies the segment to this place: only whole pages can be shared, others are read and written faster.
 bool is_kernel_copy(const Segment& segment, int64_t place) {
   const auto* const bytes = std::get_if<Bytes>(&segment.content);

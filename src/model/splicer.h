@@ -171,7 +171,7 @@ class OwnAnnotations {
 };
 
 /// Traverses a model together with its wire items, and writes changed parts around copies of unchanged parts (bodies in splice.cpp,
-/// splice_graph.cpp and splice_node.cpp).
+/// splice_graph.cpp and splice_tensor.cpp).
 class Splicer {
  public:
   Splicer(const Model& model, PayloadPlaces& store)

@@ -12,8 +12,8 @@ namespace {
 
 constexpr int kElideThreshold = 256;  ///< bytes of a payload that stays in place
 
-/// Field numbers of TensorProto with special treatment in the walk.
-constexpr uint32_t kNode = 1;  // of GraphProto
+/// Field numbers with special treatment in the walk: of GraphProto, and of TensorProto.
+constexpr uint32_t kNode = 1;
 constexpr uint32_t kFloatData = 4, kRawData = 9, kDoubleData = 10, kDataLocation = 14;
 constexpr uint64_t kLocationExternal = 1;
 

@@ -276,7 +276,7 @@ class Body;
 /// no body.
 using WriteBody = void (*)(Body& body);
 
-/// One line of the op table: all facts about an operator. Other folders keep no lists of facts, only their own decisions.
+/// One line of the op table: the facts about an operator that several rooms ask for. Ranges and inverses are in ops/bounds.cpp.
 struct Op {
   std::string_view name;
   int since;     ///< first opset of its domain with the operator

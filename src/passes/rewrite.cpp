@@ -151,7 +151,8 @@ class Driver {
     for (const Node* anchor : rewritable.anchors) look_around(*anchor);
   }
 
-  /// Retries the candidates next to a rewritten node that were refused or not applicable: their obstacle may be gone.
+  /// Retries the candidates next to a rewritten node, as their obstacle may be gone: readers that were refused, and all that were looked
+  /// at upstream.
   void look_around(const Node& anchor) {
     for (const Value* output : anchor.outputs()) {
       if (output == nullptr) continue;

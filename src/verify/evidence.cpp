@@ -89,7 +89,7 @@ const Node* jump_before(const Value& value, const std::vector<LayerResult>& laye
   return jumps(*made_by) ? made_by : nullptr;
 }
 
-/// " (first 'topk' (TopK), whose readers are 2.0e-01 of the range from A's)": the first jump where both models run on their own values;
+/// " (first 'topk' (TopK), where B is 2.0e-01 of the range of 'scores' away)": the first jump where both models run on their own values;
 /// empty: it is not known.
 std::string choice_among(const std::vector<LayerResult>& layers, const Graph& b) {
   for (const LayerResult& layer : layers) {

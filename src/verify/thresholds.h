@@ -5,8 +5,9 @@
 
 namespace relayout::thresholds {
 
-// Every threshold of the verdict, with its unit and its source; kFloorFactor is in relayout/verify.h, as reports state it. "Measured"
-// means: over right and wrong pairs of files (`cmake/dev bench pairs`), in f32 unless another type is named.
+// The thresholds of the verdict, each with its unit and its source; kFloorFactor is in relayout/verify.h, as reports state it, and limits
+// of work are where the work is. "Measured" means: over right and wrong pairs of files (`cmake/dev bench pairs`), in f32 unless another
+// type is named.
 
 /// Relative to the range of a sample: above this floor the sample is ill-conditioned. It may convict, but does not acquit. In f32 and f64
 /// (a healthy network of 100 layers has 1e-6 to 1e-5), and in types of 16 bits or fewer (1e-3 to 2e-2).

@@ -78,7 +78,7 @@ class Candidate {
 };
 
 /// Settles figures that the first run leaves in doubt. Figures slightly above their bound get firmer floors; exact outputs that differ by a
-/// choice between nearly equal numbers are explained; in a proved pair, b's own rounding is excused. No Session may be open.
+/// choice between nearly equal numbers are explained. No Session may be open.
 void settle(const Pair& pair, const Reference& reference, Floors& floors, Candidate& candidate);
 
 }  // namespace relayout
