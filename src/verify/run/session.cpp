@@ -109,10 +109,10 @@ void Steps::plan(const VerifyOptions& options) {
     seconds += stage.seconds;
   }
   if (runs == 0 || !(seconds > 0)) return;
-  // The nearest power of two: a clock that differs by some percent between two comparisons then seldom changes the plan.
+  // Rounded up to a power of the root of two: a clock that differs by some percent between two comparisons then seldom changes the plan.
   constexpr double kMost = 1 << 30;
   const double wanted = options.budget.value_or(thresholds::kBudgetSeconds) * static_cast<double>(runs) / seconds;
-  const auto affordable = static_cast<int64_t>(std::exp2(std::round(std::log2(std::clamp(wanted, 1.0, kMost)))));
+  const auto affordable = static_cast<int64_t>(std::exp2(std::ceil(2 * std::log2(std::clamp(wanted, 1.0, kMost))) / 2));
   allowed_ = options.budget ? affordable : std::max<int64_t>(affordable, 2 * thresholds::kBudgetRuns);
 }
 
