@@ -66,6 +66,7 @@ Origin origin_in_broadcast(const AskedNode& node, int64_t axis, int64_t rank, st
     const PartialDims dims = node.operands.has(i) ? node.operands.dims(i) : std::nullopt;
     if (!dims) return std::nullopt;
     const int64_t own = axis - (rank - std::ssize(*dims));
+    if (own >= std::ssize(*dims)) return std::nullopt;
     if (own < 0 || element_at(*dims, own) == 1) continue;
     if (out) return std::nullopt;
     out = DimOrigin{i, own};
@@ -172,7 +173,11 @@ std::optional<DimOrigin> origin_of_dim(const OpCall& call, std::size_t output, i
   const Op* const op = find_kernel(call.node);
   if (op == nullptr || call.opset <= 0 || axis < 0 || call.attributes.has_reference()) return std::nullopt;
   try {
-    return origin_in({call, *op, operands, output}, axis);
+    const AskedNode node{call, *op, operands, output};
+    const Origin from = origin_in(node, axis);
+    // An operand that does not fit its node may have fewer axes.
+    const int64_t rank = from ? node.rank(from->input) : -1;
+    return rank >= 0 && from->axis >= rank ? std::nullopt : from;
   } catch (const Error&) {
     return std::nullopt;  // other code reports attributes of a wrong type
   }

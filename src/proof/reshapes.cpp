@@ -208,12 +208,19 @@ void pass_reshapes(Sides& sides, Ref& at, bool is_first, Look& look) {
   }
 }
 
-bool has_dims_of(Shapes& shapes, Ref operand, Ref result) {
-  const auto dims = certain_dims(shapes, operand);
-  return dims && dims == certain_dims(shapes, result);
+/// Whether two values of one model certainly have the same dims.
+bool have_same_dims(Side& side, Shapes& shapes, Ref one, Ref other) {
+  const auto dims = shapes.of(one), others = shapes.of(other);
+  if (!dims || !others || dims->size() != others->size()) return false;
+  Counts counts(side, shapes);
+  for (int64_t axis = 0; axis < std::ssize(*dims); ++axis) {
+    const auto first = counts.dim(one, axis), second = counts.dim(other, axis);
+    if (!first || !second || first->number != second->number || !std::ranges::is_permutation(first->free, second->free)) return false;
+  }
+  return true;
 }
 
-/// Compares nodes of the same elementwise operator. On each side, operands must have the dims of the result or be single constants.
+/// Compares nodes of the same elementwise operator. On each side, operands must have the same dims or be single constants.
 Found examine_flat_elements(Sides& sides, const Claim& claim) {
   const Node* const a = claim.a.value->producer();
   const Node* const b = claim.b.value->producer();
@@ -226,9 +233,9 @@ Found examine_flat_elements(Sides& sides, const Claim& claim) {
     if (!operand.a || !operand.b) return std::nullopt;
     const bool are_single = is_single(sides.a, operand.a) && is_single(sides.b, operand.b);
     operand.is_flat = !are_single;
-    const bool are_whole =
-        a->inputs().size() == 1 || (has_dims_of(sides.shapes_a, operand.a, claim.a) && has_dims_of(sides.shapes_b, operand.b, claim.b));
-    if (!are_single && !are_whole) return std::nullopt;
+    const bool are_alike = claims.empty() || (have_same_dims(sides.a, sides.shapes_a, operand.a, claims.front().a) &&
+                                              have_same_dims(sides.b, sides.shapes_b, operand.b, claims.front().b));
+    if (!are_single && !are_alike) return std::nullopt;
     if (are_single) {
       const auto difference = sides.tensor_difference(operand.a, operand.b);
       if (!difference || difference->values != 0) return std::nullopt;

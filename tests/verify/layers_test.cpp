@@ -412,9 +412,11 @@ Network two_products(bool flattened) {
     n.node("MatMul", {"x", "w"}, {"p"}), n.node("Add", {"p", "bias"}, {"h"});
     n.node("MatMul", {"h", "v"}, {"q"}), n.node("Add", {"q", "offset"}, {"z"});
   } else {
-    n.integers("rows", {2}, {-1, 6}).integers("from", {1}, {0}).integers("to", {1}, {2});
-    n.node("Reshape", {"x", "rows"}, {"flat"}), n.node("Gemm", {"flat", "w", "bias"}, {"g"});
+    // A product of dims is no dim that the proof knows.
+    n.integers("six", {1}, {6}).integers("from", {1}, {0}).integers("to", {1}, {2});
     n.node("Shape", {"x"}, {"dims"}), n.node("Slice", {"dims", "from", "to"}, {"outer"});
+    n.node("ReduceProd", {"outer"}, {"count"}), n.node("Concat", {"count", "six"}, {"rows"}, {"axis=0"});
+    n.node("Reshape", {"x", "rows"}, {"flat"}), n.node("Gemm", {"flat", "w", "bias"}, {"g"});
     n.integers("eight", {1}, {8}).node("Concat", {"outer", "eight"}, {"shape.h"}, {"axis=0"});
     n.node("Reshape", {"g", "shape.h"}, {"h"});
     n.node("Gemm", {"g", "v", "offset"}, {"g2"});
