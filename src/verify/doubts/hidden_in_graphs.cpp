@@ -5,7 +5,6 @@
 #include "base/positions.h"
 #include "model/node.h"
 #include "model/walk.h"
-#include "ops/loops/dtypes.h"
 #include "relayout/datum.h"
 #include "relayout/execute.h"
 #include "relayout/graph.h"

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "layout/graph_shapes.h"
 #include "layout/sizes.h"
+#include "ops/operand_roles.h"
 #include "relayout/error.h"
 #include "relayout/graph.h"
 #include "relayout/inputs.h"
