@@ -1,14 +1,5 @@
 // Compares values by their elements in row-major order, where only one model reshapes, or at other places.
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <functional>
-#include <iterator>
-#include <optional>
-#include <utility>
-#include <vector>
-
 #include "base/positions.h"
 #include "ops/constants.h"
 #include "ops/op.h"
