@@ -1,6 +1,4 @@
-// Decides which operator takes a scale and shift per channel, folds, and says what was in the way.
-//
-// Upstream comes first, because a bias costs nothing there. See fold.h for the picture and the formula.
+// Folds a scale and shift per channel into an operator, upstream first, where a bias costs nothing, or says what was in the way.
 #include "passes/folds/fold.h"
 
 #include "base/positions.h"
