@@ -48,6 +48,11 @@ struct Count {
   }
 };
 
+template <class Same = std::equal_to<>>
+bool are_equal(const std::optional<Count>& one, const std::optional<Count>& other, Same same = {}) {
+  return one && other && one->number == other->number && std::ranges::is_permutation(one->free, other->free, same);
+}
+
 /// What a Reshape requests: dims, their product, and the place of the one that it leaves to the number of elements, in both counted as 1.
 struct Request {
   std::vector<Count> dims;
@@ -173,10 +178,10 @@ bool have_same_dims(Sides& sides, Ref of_a, Ref of_b) {
   bool are_filled = true;
   for (std::size_t axis = 0; axis < dims_a->size(); ++axis) {
     const auto a = counts_a.dim(of_a, static_cast<int64_t>(axis)), b = counts_b.dim(of_b, static_cast<int64_t>(axis));
-    const bool are_equal = a && b && a->number == b->number && std::ranges::is_permutation(a->free, b->free, is_same_input);
-    if (!are_equal && (*dims_a)[axis] >= 0 && (*dims_b)[axis] >= 0) return false;
-    are_filled = are_filled && (!are_equal || (a->free.empty() && a->number > 0));
-    unknown += are_equal ? 0 : 1;
+    const bool is_equal = are_equal(a, b, is_same_input);
+    if (!is_equal && (*dims_a)[axis] >= 0 && (*dims_b)[axis] >= 0) return false;
+    are_filled = are_filled && (!is_equal || (a->free.empty() && a->number > 0));
+    unknown += is_equal ? 0 : 1;
   }
   return unknown == 0 || (unknown == 1 && are_filled);
 }
@@ -205,8 +210,7 @@ bool have_same_dims(Side& side, Shapes& shapes, Ref one, Ref other) {
   if (!dims || !others || dims->size() != others->size()) return false;
   Counts counts(side, shapes);
   for (int64_t axis = 0; axis < std::ssize(*dims); ++axis) {
-    const auto first = counts.dim(one, axis), second = counts.dim(other, axis);
-    if (!first || !second || first->number != second->number || !std::ranges::is_permutation(first->free, second->free)) return false;
+    if (!are_equal(counts.dim(one, axis), counts.dim(other, axis))) return false;
   }
   return true;
 }
