@@ -262,11 +262,7 @@ const Constants::Known& Constants::look_up(const Value& value) {
     if (known_.contains(top.value)) {
       open.pop_back();
     } else if (const Node* const producer = top.value->producer()) {
-      if (const Value* const operand = next_unknown(*producer, top.next)) {
-        open.push_back({operand});
-      } else {
-        answer(*producer);
-      }
+      if (const Value* const operand = answer(*producer, top.next)) open.push_back({operand});
     } else {
       Known source = known(source_of(*top.value, trained_, options_.budget));
       // A stored value is a constant; nothing about an input of the graph is certain.
@@ -275,20 +271,6 @@ const Constants::Known& Constants::look_up(const Value& value) {
     }
   }
   return known_.at(&value);
-}
-
-const Value* Constants::next_unknown(const Node& node, std::size_t& next) const {
-  const Op* const kernel = find_kernel(node);
-  if (!is_seen_through(node) && why_never_evaluated(node, kernel)) return nullptr;
-  const Traits traits = kernel != nullptr ? kernel->traits : Traits::none();
-  for (; next < node.inputs().size(); ++next) {
-    const Value* const input = node.input(next);
-    if (input == nullptr || traits.reads(next) == Reads::type) continue;
-    const auto known = known_.find(input);
-    if (known == known_.end()) return input;
-    if (std::holds_alternative<NotConstant>(known->second)) return nullptr;
-  }
-  return nullptr;
 }
 
 void Constants::answer_all(const Node& node, const Known& answer) {
@@ -301,19 +283,28 @@ void Constants::answer_all(const Node& node, Answer answer) {
   answer_all(node, known(std::move(answer)));
 }
 
-void Constants::answer(const Node& node) {
+const Value* Constants::answer(const Node& node, std::size_t& next) {
   const bool seen_through = is_seen_through(node);
   const Op* const kernel = find_kernel(node);
-  if (const auto reason = seen_through ? std::nullopt : why_never_evaluated(node, kernel)) return answer_all(node, *reason);
+  if (const auto reason = seen_through ? std::nullopt : why_never_evaluated(node, kernel)) {
+    answer_all(node, *reason);
+    return nullptr;
+  }
   const Traits traits = kernel != nullptr ? kernel->traits : Traits::none();
-  for (std::size_t i = 0; i < node.inputs().size(); ++i) {
-    const Value* const input = node.input(i);
-    if (input == nullptr || traits.reads(i) == Reads::type) continue;
-    const auto* const none = std::get_if<NotConstant>(&known_.at(input));
+  for (; next < node.inputs().size(); ++next) {
+    const Value* const input = node.input(next);
+    if (input == nullptr || traits.reads(next) == Reads::type) continue;
+    const auto found = known_.find(input);
+    if (found == known_.end()) return input;
+    const auto* const none = std::get_if<NotConstant>(&found->second);
     if (none == nullptr) continue;
     // Nothing is certain about results computed from such elements (ops/partial_dims.h).
-    if (!none->may_be_certain && traits.reads(i) == Reads::elements) return answer_all(node, *none);
-    return answer_by_certain(node, none->reason);
+    if (!none->may_be_certain && traits.reads(next) == Reads::elements) {
+      answer_all(node, *none);
+    } else {
+      answer_by_certain(node, none->reason);
+    }
+    return nullptr;
   }
   answer_all(node, Reason::not_constant);
   try {
@@ -326,6 +317,7 @@ void Constants::answer(const Node& node) {
     // Operands that do not fit each other: the node would fail at run time, and other code reports that.
     if (error.kind() != ErrorKind::invalid && error.kind() != ErrorKind::unsupported) throw;
   }
+  return nullptr;
 }
 
 void Constants::answer_by_certain(const Node& node, Reason otherwise) {

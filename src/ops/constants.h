@@ -144,9 +144,8 @@ class Constants {
   [[nodiscard]] const Known& look_up(const Value& value);
   /// The constant of an operand that is known to be one.
   [[nodiscard]] const Constant& constant(const Value& value) const { return *std::get<0>(known_.at(&value)); }
-  /// The next operand, from number `next` on, whose answer `node` waits for; nullptr when the node can be answered.
-  [[nodiscard]] const Value* next_unknown(const Node& node, std::size_t& next) const;
-  void answer(const Node& node);
+  /// Answers for the results of a node, unless it waits for the answer of an operand, from number `next` on, which it returns.
+  [[nodiscard]] const Value* answer(const Node& node, std::size_t& next);
   void answer_all(const Node& node, const Known& answer);
   void answer_all(const Node& node, Answer answer);
   /// Answers for a node with an operand that is no constant: its results may be certain nevertheless.
