@@ -139,7 +139,9 @@ class Node {
   /// nullptr when absent.
   [[nodiscard]] const onnx::AttributeProto* attribute(std::string_view name) const noexcept;
   /// Graphs among the attributes, in order of appearance.
-  [[nodiscard]] const Subgraphs& subgraphs() const noexcept;
+  [[nodiscard]] std::span<const std::unique_ptr<Graph>> subgraphs() const noexcept {
+    return subgraphs_ != nullptr ? std::span<const std::unique_ptr<Graph>>(*subgraphs_) : std::span<const std::unique_ptr<Graph>>();
+  }
   /// Names of the attributes that hold them, in the same order.
   [[nodiscard]] std::vector<std::string_view> subgraph_attributes() const;
   /// The graph that an attribute holds; nullptr when it is absent or holds none, or a list of graphs.

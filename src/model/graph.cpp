@@ -118,11 +118,6 @@ const onnx::AttributeProto* Node::attribute(std::string_view name) const noexcep
   return nullptr;
 }
 
-const Node::Subgraphs& Node::subgraphs() const noexcept {
-  static const Subgraphs kNone;
-  return subgraphs_ != nullptr ? *subgraphs_ : kNone;
-}
-
 std::vector<std::string_view> Node::subgraph_attributes() const {
   std::vector<std::string_view> out;
   for (const onnx::AttributeProto& attribute : message_->attribute()) {
