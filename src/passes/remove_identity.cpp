@@ -148,10 +148,11 @@ std::optional<std::size_t> beside_neutral(const Node& node, PassContext& context
     const auto found = context.constants.find(*other);
     const auto* const constant = std::get_if<Constant>(&found);
     if (constant == nullptr || constant->strings || element_count(constant->dims) > kMostNumbers) continue;
-    if (!kNumericTypes.has(constant->type) || !stays_as_large(*value, constant->dims, context)) continue;
+    if (!kNumericTypes.has(constant->type)) continue;
     const bool has_sign = kRealTypes.has(constant->type);
     const std::vector<double> numbers = reals_of(contiguous(constant->load()));
     if (!std::ranges::all_of(numbers, [&](double number) { return number == *neutral; })) continue;
+    if (!stays_as_large(*value, constant->dims, context)) continue;
     const bool is_signed_alike =
         !has_sign || std::ranges::all_of(numbers, [&](double number) { return std::signbit(number) == std::signbit(*neutral); });
     if (is_signed_alike || (arithmetic == Arithmetic::add && has_no_sign_of_zero(*node.output(0), context))) return index;

@@ -69,14 +69,13 @@ std::optional<std::size_t> beside_neutral(Side& side, Shapes& shapes, Ref output
     if (of_constant == 0 && !commutes) break;
     const Ref other = side.operand(output, 1 - of_constant), given = side.operand(output, of_constant);
     const auto constant = given && other ? side.constant(given) : std::nullopt;
-    if (!constant || element_count(constant->dims) > kMostNumbers || !keeps_dims(shapes, other, constant->dims)) continue;
-    if (!kNumericTypes.has(constant->type)) continue;
+    if (!constant || element_count(constant->dims) > kMostNumbers || !kNumericTypes.has(constant->type)) continue;
     const bool is_sum = arithmetic == Arithmetic::add, is_one = !is_sum && arithmetic != Arithmetic::subtract;
     const bool is_neutral = std::ranges::all_of(relayout::reals_of(contiguous(constant->load())), [&](double number) {
       if (is_one) return number == 1;
       return number == 0 && (!kRealTypes.has(constant->type) || std::signbit(number) == is_sum);
     });
-    if (is_neutral) return 1 - of_constant;
+    if (is_neutral && keeps_dims(shapes, other, constant->dims)) return 1 - of_constant;
   }
   return std::nullopt;
 }
