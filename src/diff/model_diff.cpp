@@ -122,14 +122,55 @@ bool ModelDiff::is_related() const noexcept {
   return share_in_common() >= 0.5;
 }
 
+namespace {
+
+/// What a proof without hints asks for hints, so that it is repeated only where they change something.
+class Questions {
+ public:
+  [[nodiscard]] proof::Hints recorder() {
+    return {[this](Sides&, const proof::Claim& claim, const proof::Look& found) -> std::optional<proof::Look> {
+              claims_.push_back({claim.a, claim.b, claim.reader, found.issues.empty()});
+              return std::nullopt;
+            },
+            [this](const Node& node) -> const Node* {
+              nodes_.push_back(&node);
+              return nullptr;
+            }};
+  }
+
+  [[nodiscard]] bool have_other_answers(Sides& sides, const Matching& matching) const {
+    const auto is_paired = [&](const Node* node) { return matching.partner_of_b(*node) != nullptr; };
+    return std::ranges::any_of(nodes_, is_paired) || std::ranges::any_of(claims_, [&](const Asked& asked) {
+             proof::Look found;
+             if (!asked.holds) found.issues.emplace_back();
+             const auto other = realign(sides, matching, {asked.a, asked.b, {}, {}, {}, {}, asked.reader}, found);
+             return other && !other->issues.empty();
+           });
+  }
+
+ private:
+  struct Asked {
+    proof::Ref a, b;
+    const Node* reader;
+    bool holds;
+  };
+  std::vector<Asked> claims_;
+  std::vector<const Node*> nodes_;
+};
+
+}  // namespace
+
 ModelDiff diff_models(const Model& a, const Model& b) {
   auto plain = std::make_unique<proof::Prover>(a, b);
+  Questions questions;
+  plain->take_hints(questions.recorder());
   plain->find();
   if (is_proved(plain->account())) return list_changes(a, b, *plain, nullptr);
   // Repeats the proof with hints of the matching about nodes that have no counterpart.
   const auto hinted = std::make_unique<proof::Prover>(a, b);
   const Matching matching(hinted->sides().a, hinted->sides().b);
   ModelDiff out = list_changes(a, b, *plain, &matching);
+  if (!questions.have_other_answers(plain->sides(), matching)) return out;
   plain.reset();
   hinted->take_hints(
       {[&](Sides& sides, const proof::Claim& claim, const proof::Look& found) { return realign(sides, matching, claim, found); },
