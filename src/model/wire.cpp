@@ -98,8 +98,8 @@ class Singles {
   std::array<Entry, 3> entries_;  // an attribute has three such fields
 };
 
-/// The contents of a tensor so far.
-struct TensorState {
+/// The fields of a tensor so far that hold its payload.
+struct PayloadFields {
   std::optional<Elided> raw, typed;
   std::array<int, 2> typed_pieces{};  ///< occurrences of float_data, double_data
   bool external = false;
@@ -139,7 +139,7 @@ class Walker {
   }
 
   std::vector<Item> items_of_tensor(int64_t begin, int64_t end) {
-    TensorState state;
+    PayloadFields state;
     in_.seek(begin);
     if (!tensor_fields(end, {}, true, state)) {
       in_.seek(begin);
@@ -159,8 +159,8 @@ class Walker {
   Outcome main_node(int64_t end, Place place);
   Outcome tensor(int64_t end, Place place);
   /// False when the payload is found to be in several pieces, which only a walk without eliding can join.
-  bool tensor_fields(int64_t end, Place place, bool elide, TensorState& state);
-  bool tensor_bytes(uint32_t field, int64_t start, int64_t end, bool elide, TensorState& state);
+  bool tensor_fields(int64_t end, Place place, bool elide, PayloadFields& state);
+  bool tensor_bytes(uint32_t field, int64_t start, int64_t end, bool elide, PayloadFields& state);
 
   void skip_value(WireType type, int64_t end);
   void copy_scalar(Tag tag, int64_t start, int64_t end);
@@ -334,7 +334,7 @@ Outcome Walker::tensor(int64_t end, Place place) {
   const int64_t start = in_.position();
   const std::size_t first = items_.size();
   const std::size_t skeleton_size = out_.skeleton.size();
-  TensorState state;
+  PayloadFields state;
   if (!tensor_fields(end, place, true, state)) {
     in_.seek(start);
     items_.resize(first);
@@ -356,7 +356,7 @@ Outcome Walker::tensor(int64_t end, Place place) {
   return outcome;
 }
 
-bool Walker::tensor_fields(int64_t end, Place place, bool elide, TensorState& state) {
+bool Walker::tensor_fields(int64_t end, Place place, bool elide, PayloadFields& state) {
   const auto on_scalar = [&](Tag tag, int64_t start) {
     if (tag.field == kDataLocation && tag.type == WireType::varint) {
       const int64_t payload = in_.position();
@@ -377,7 +377,7 @@ bool Walker::tensor_fields(int64_t end, Place place, bool elide, TensorState& st
 }
 
 /// Walks one length-delimited field of a tensor: elides a large payload, and copies other fields.
-bool Walker::tensor_bytes(uint32_t field, int64_t start, int64_t end, bool elide, TensorState& state) {
+bool Walker::tensor_bytes(uint32_t field, int64_t start, int64_t end, bool elide, PayloadFields& state) {
   const int64_t offset = in_.position();
   const int64_t length = end - offset;
   const bool large = elide && length >= kElideThreshold;

@@ -28,15 +28,15 @@ namespace relayout::passes {
 namespace {
 
 /// The source of a convolution's weight.
-struct Origin {
+struct WeightSource {
   Value* stored = nullptr;          ///< value of an initializer or of a Constant node; nullptr when the source is neither
   const Node* before = nullptr;     ///< node from it to the Transpose (DequantizeLinear …), if there is one
   const Node* transpose = nullptr;  ///< reads it or the result of `before`; nullptr without one
   bool direct = true;               ///< no node between the convolution and the Transpose (or `stored` without one)
 };
 
-Origin origin_of(Value& weight) {
-  Origin out;
+WeightSource source_of(Value& weight) {
+  WeightSource out;
   Value* at = &weight;
   while (at->producer() != nullptr && keeps_elements(*at->producer())) {
     at = at->producer()->input(0);
@@ -119,12 +119,12 @@ class WeightsPass {
   ReorderMatch match(const Node& node) {
     Value* const weight = node.input(*traits_of(node).convolution_weight());
     if (weight == nullptr) return NotApplicable{};
-    const Origin origin = origin_of(*weight);
-    if (origin.stored == nullptr) return Skip{Reason::not_constant, quote(weight->name())};
+    const WeightSource source = source_of(*weight);
+    if (source.stored == nullptr) return Skip{Reason::not_constant, quote(weight->name())};
     // All convolutions that share a weight share its refusal.
-    if (const auto known = refused_.find(origin.stored); known != refused_.end()) return known->second;
-    ReorderMatch out = decide(origin, *weight);
-    if (const auto* const skip = std::get_if<Skip>(&out)) refused_.emplace(origin.stored, *skip);
+    if (const auto known = refused_.find(source.stored); known != refused_.end()) return known->second;
+    ReorderMatch out = decide(source, *weight);
+    if (const auto* const skip = std::get_if<Skip>(&out)) refused_.emplace(source.stored, *skip);
     return out;
   }
 
@@ -142,22 +142,22 @@ class WeightsPass {
   }
 
  private:
-  [[nodiscard]] ReorderMatch decide(const Origin& origin, const Value& weight) {
-    Value& stored = *origin.stored;
+  [[nodiscard]] ReorderMatch decide(const WeightSource& source, const Value& weight) {
+    Value& stored = *source.stored;
     const std::string name = quote(stored.name());
     if (stored.initializer() != nullptr && stored.initializer()->sparse != nullptr) return Skip{Reason::sparse, name};
     const auto found = context_.constants.find(stored);
     if (const auto* const reason = std::get_if<Reason>(&found)) return Skip{*reason, name};
     const Constant& constant = std::get<Constant>(found);
     const std::size_t rank = constant.dims.size();
-    if (origin.transpose == nullptr) {
+    if (source.transpose == nullptr) {
       if (context_.options.layout == WeightsLayout::contiguous) return Skip{Reason::already_contiguous, name, Verdict::not_applicable};
-      return to_channels_last(stored, constant, origin.direct);
+      return to_channels_last(stored, constant, source.direct);
     }
-    if (rank < 3 || layout::permutation_of(*origin.transpose, rank) != layout::from_channels_last(rank))
-      return Skip{Reason::other_order, quote(weight.name()) + " comes through " + origin.transpose->label()};
+    if (rank < 3 || layout::permutation_of(*source.transpose, rank) != layout::from_channels_last(rank))
+      return Skip{Reason::other_order, quote(weight.name()) + " comes through " + source.transpose->label()};
     if (context_.options.layout == WeightsLayout::channels_last) return Skip{Reason::already_channels_last, name, Verdict::not_applicable};
-    return to_contiguous(origin, constant);
+    return to_contiguous(source, constant);
   }
 
   [[nodiscard]] ReorderMatch to_channels_last(Value& stored, const Constant& constant, bool direct) const {
@@ -177,19 +177,19 @@ class WeightsPass {
         std::move(readers.convolutions), {}, what, &stored, constant.data.permuted(relayout::layout::to_channels_last(rank)), nullptr, {}};
   }
 
-  [[nodiscard]] ReorderMatch to_contiguous(const Origin& origin, const Constant& constant) {
-    Value& stored = *origin.stored;
-    const Node& transpose = *origin.transpose;
+  [[nodiscard]] ReorderMatch to_contiguous(const WeightSource& source, const Constant& constant) {
+    Value& stored = *source.stored;
+    const Node& transpose = *source.transpose;
     const std::string name = quote(stored.name());
     if (stored.sole_use() == nullptr || transpose.output(0) == nullptr) return Skip{Reason::shared_use, name};
     if (&stored.graph() != &transpose.graph()) return Skip{Reason::other_scope, name};
     const Dims permutation = layout::from_channels_last(constant.dims.size());
-    AxisOrigin before{origin.before, std::nullopt};
-    if (origin.before != nullptr) {
+    AxisOrigin before{source.before, std::nullopt};
+    if (source.before != nullptr) {
       const Value& between = *transpose.input(0);
       if (between.sole_use() == nullptr) return Skip{Reason::shared_use, quote(between.name())};
       if (&between.graph() != &transpose.graph()) return Skip{Reason::other_scope, name};
-      if (!map_axis(*origin.before, permutation, before.axis))
+      if (!map_axis(*source.before, permutation, before.axis))
         return Skip{Reason::other_order, quote(between.name()) + " is quantized along other axes"};
     }
     Readers readers = readers_of(*transpose.output(0));

@@ -60,7 +60,7 @@ struct DimAt {
 };
 
 /// The dim as the value furthest upstream has it that certainly has the same: equal places are equal dims.
-DimAt origin_of(DimAt dim, Constants& constants) {
+DimAt furthest_upstream(DimAt dim, Constants& constants) {
   constexpr int kMostNodes = 64;
   for (int passed = 0; passed < kMostNodes && dim.value->producer() != nullptr; ++passed) {
     const Node& node = *dim.value->producer();
@@ -98,7 +98,7 @@ bool is_own_dim(const Node& node, std::size_t place, Constants& constants) {
   if (!dims || place >= dims->size()) return false;
   const auto axis = static_cast<int64_t>(place);
   const auto wanted = dim_in({node.input(1), axis}, constants);
-  return wanted && origin_of(*wanted, constants) == origin_of({node.input(0), axis}, constants);
+  return wanted && furthest_upstream(*wanted, constants) == furthest_upstream({node.input(0), axis}, constants);
 }
 
 /// The number of elements and all other dims tell the one that is computed: none of them may be 0, or be found itself. A 0 copies a dim of
