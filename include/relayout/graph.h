@@ -213,8 +213,7 @@ class Graph {
   /// Sets input `index` of `node` to `value` (nullptr: absent). The list of inputs grows as needed; trailing absent inputs are removed.
   void set_input(Node& node, std::size_t index, Value* value);
   /// Makes `node` the producer of `value` as its output `index`. A previous producer of `value` loses that output. The previous value of
-  /// the
-  /// output is removed; it must be unused and not a graph output. `value` must be neither input nor initializer.
+  /// the output is removed; it must be unused and not a graph output. `value` must be neither input nor initializer.
   void take_output(Node& node, std::size_t index, Value& value);
   /// Replaces `from` by `to` in all inputs of nodes. Graph outputs are names: they keep `from`.
   void replace_uses(Value& from, Value& to);
@@ -226,8 +225,7 @@ class Graph {
   Node& insert_before(std::list<Node>::iterator position, const onnx::NodeProto& message);
   [[nodiscard]] std::list<Node>::iterator position_of(Node& node) noexcept { return node.self_; }
   /// Adds an initializer after `after` (nullptr: last). The name must be unique (Model::unique_name()). IR-3 models also get the entry
-  /// among
-  /// the graph inputs.
+  /// among the graph inputs.
   Value& add_initializer(const std::string& name, TensorData data, Initializer* after = nullptr);
   /// Replaces contents, type and dims of an initializer, and updates its input entry, if any.
   void set_data(Initializer& initializer, TensorData data);

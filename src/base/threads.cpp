@@ -25,8 +25,7 @@ namespace relayout {
 namespace {
 
 /// Time after which, between two tasks, a loop is offered to other threads even while these do not make short pieces of work shorter.
-/// Waking
-/// a thread takes a tenth of it or less.
+/// Waking a thread takes a tenth of it or less.
 constexpr std::chrono::microseconds kLongLoop{500};
 
 }  // namespace

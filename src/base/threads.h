@@ -40,8 +40,7 @@ void meet_parts();
 
 /// Decides from the times of pieces of work whether sharing work with other threads pays. On a busy machine, or under a CPU quota, two
 /// threads may be slower than one: the second waits for a processor in the middle of its part, and the first waits for the second. Times
-/// are
-/// compared over windows as progress: seconds of work done per second, which is 1 for a single thread that is never interrupted.
+/// are compared over windows as progress: seconds of work done per second, which is 1 for a single thread that is never interrupted.
 class TeamWatch {
  public:
   using Time = std::chrono::nanoseconds;

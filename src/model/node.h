@@ -54,8 +54,7 @@ void set_integer(onnx::NodeProto& message, std::string_view name, int64_t value)
 void set_integers(onnx::NodeProto& message, std::string_view name, std::span<const int64_t> values);
 
 /// Typed access to a node's attributes. Reading an attribute of a different type than requested is Error{invalid} naming node and
-/// attribute.
-/// Reading one that refers to an attribute of the enclosing function (ref_attr_name) is Error{unsupported}.
+/// attribute. Reading one that refers to an attribute of the enclosing function (ref_attr_name) is Error{unsupported}.
 class Attributes {
  public:
   explicit Attributes(const Node& node) : node_(&node) {}

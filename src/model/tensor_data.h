@@ -119,12 +119,10 @@ class TensorData {
   [[nodiscard]] const Dims& permutation() const noexcept { return changes_ != nullptr ? changes_->permutation : kUnmoved; }
 
   /// These contents with every element multiplied; factors are combined with existing ones in double. The type must be a float type; the
-  /// axes
-  /// of `scale` are those of dims().
+  /// axes of `scale` are those of dims().
   [[nodiscard]] TensorData scaled(Scale scale) const;
   /// Whether `scale` may be `is_assumed`: like all existing factors, its factors are one per row of dim 0 or one for all, and rows are
-  /// stored
-  /// as they are read. Reading rows of scaled(scale) then checks them and throws OutOfRange.
+  /// stored as they are read. Reading rows of scaled(scale) then checks them and throws OutOfRange.
   [[nodiscard]] bool can_assume(const Scale& scale) const;
   /// These contents with dims permuted: result dim i is dim permutation[i]. Inverse permutations cancel.
   [[nodiscard]] TensorData permuted(std::span<const int64_t> permutation) const;

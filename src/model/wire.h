@@ -130,8 +130,7 @@ struct Tag {
 };
 
 /// Reads protobuf's encoding from a file with a buffer of one page. Every read is limited by `end` of the enclosing message; exceeding it
-/// is
-/// Error{invalid} naming the offset.
+/// is Error{invalid} naming the offset.
 class Reader {
  public:
   explicit Reader(const File& file) : file_(&file) {}

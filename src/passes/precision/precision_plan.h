@@ -53,9 +53,8 @@ class IntegerRanges {
 
 /// Nodes whose last bits decide about results by what they feed, not by their operator alone: 16 bits lose there what no later node brings
 /// back. They are the operands of logarithms, up to the transform and the samples behind a power spectrum; such levels over a power of
-/// their means; differences of close numbers,
-/// such as E[x²] − E[x]², with the products and means in them; squares that are summed; what a guard keeps off 0 where it vanishes in the
-/// type.
+/// their means; differences of close numbers, such as E[x²] − E[x]², with the products and means in them; squares that are summed; what a
+/// guard keeps off 0 where it vanishes in the type.
 class DecidingBits {
  public:
   DecidingBits(Graph& graph, PassContext& context, DataType target);
@@ -84,11 +83,11 @@ struct TypeChange {
 /// Which operands and results change their floating-point type, and why others do not. Only reads.
 ///
 /// Of a node's signature the type variables change that have the source type (float32; float16 and bfloat16 when the target is float32), so
-/// that types that must be equal stay equal. When narrowing, a node keeps its type in four cases. It is fragile (see
-/// fragile_reason above, and DecidingBits for what it feeds). Its operator does not take the target. A constant would leave the
-/// target's range or vanish, also one that arrives through other nodes, as those of masks do; or numbers that were integers might leave it.
-/// It is between nodes that keep their type, so
-/// that a Cast would gain nothing. Constants follow their readers. So do rows of constants picked by ids, up to the first product.
+/// that types that must be equal stay equal. When narrowing, a node keeps its type in four cases. It is fragile (see fragile_reason above,
+/// and DecidingBits for what it feeds). Its operator does not take the target. A constant would leave the target's range or vanish, also
+/// one that arrives through other nodes, as those of masks do; or numbers that were integers might leave it. It is between nodes that keep
+/// their type, so that a Cast would gain nothing. Constants follow their readers. So do rows of constants picked by ids, up to the first
+/// product.
 class PrecisionPlan {
  public:
   PrecisionPlan(Graph& graph, PassContext& context);
