@@ -1,5 +1,4 @@
-// Tests README's sections "In CI" and "Many machines" by running their commands as they are (tests/package tests the files for CI services,
-// and Dask).
+// Tests the manual's pages ci and suites by running their commands as they are (tests/package has the files for CI services, and Dask).
 #include <cstddef>
 #include <iterator>
 #include <regex>

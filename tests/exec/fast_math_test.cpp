@@ -1,4 +1,4 @@
-// Tests the f32 functions of exec/fast_math.h against the standard library's in long double, and on special values.
+// Tests the f32 functions of exec/kernels/fast_math.h against the standard library's in long double, and on special values.
 #include "exec/kernels/fast_math.h"
 
 #include <gtest/gtest.h>
