@@ -167,11 +167,11 @@ constexpr std::string_view kStyle =
 *{box-sizing:border-box}body{margin:0 auto;max-width:110rem;padding:1rem;font:15px/1.45 system-ui,sans-serif;color:var(--ink);background:var(--paper)}
 h1{font-size:1.25rem;margin:.2rem 0;overflow-wrap:anywhere}h2{font-size:1rem;margin:1.4rem 0 .3rem}
 table{border-collapse:collapse}th,td{padding:.1rem .7rem .1rem 0;text-align:left;vertical-align:middle;white-space:nowrap}
-th{font-weight:600;color:var(--faint);border-bottom:1px solid var(--line)}td.n,th.n{text-align:right;font-variant-numeric:tabular-nums}
+th{font-weight:600;color:var(--faint);border-bottom:1px solid var(--line)}
 .wide{overflow:auto;max-height:90vh}thead th{position:sticky;top:0;background:var(--paper)}.filter{display:block;color:var(--faint);font-size:.9rem;margin:.3rem 0}
 @media (max-width:600px){.wide:has(.cards){max-height:none}.cards,.cards tbody,.cards tr,.cards td{display:block}.cards thead,.cards td:empty,.cards tr[hidden]{display:none}
 .cards tr{border-bottom:1px solid var(--line);padding:.3rem 0}.cards td,.cards td.text,.cards td:last-child{height:auto;min-width:0;padding:0;text-align:left;white-space:normal;overflow-wrap:anywhere}
-.cards td.right,.cards td.n{display:inline-block;margin-right:.8rem}.cards td[data-head]:not(:first-child)::before{content:attr(data-head)' ';color:var(--faint)}}
+.cards td.right{display:inline-block;margin-right:.8rem}.cards td[data-head]:not(:first-child)::before{content:attr(data-head)' ';color:var(--faint)}}
 @media print{@page{margin:1cm}body{padding:0;font-size:10px}.wide{overflow:visible;max-height:none}thead th{position:static}tr{break-inside:avoid}.filter,.search{display:none}
 th,td{padding-right:.4rem}}
 .filter:has(input:checked)+div tbody tr:not(.hit){display:none}.faint{color:var(--faint)}.bad{color:var(--bad);font-weight:600}
