@@ -91,7 +91,7 @@ std::string junit_text(const std::vector<JunitSuite>& suites) {
   std::string body;
   std::set<std::pair<std::string, std::string>> taken;
   for (const JunitSuite& suite : suites) {
-    body += "  <testsuite" + attribute("name", suite.name) + counts({&suite, 1}, /*of_all=*/false);
+    body += "  <testsuite" + attribute("name", suite.name()) + counts({&suite, 1}, /*of_all=*/false);
     body += (suite.timestamp.empty() ? "" : attribute("timestamp", suite.timestamp)) + ">\n";
     const std::string properties = joined(suite.properties, "", [](const auto& one) {
       return "      <property" + attribute("name", one.first) + attribute("value", one.second) + "/>\n";
@@ -146,7 +146,7 @@ std::string row(const JunitSuite& suite) {
   const auto bad = std::ranges::find_if(suite.cases, is_bad);
   double seconds = 0;
   for (const JunitCase& one : suite.cases) seconds += one.seconds;
-  return markdown_row({word_of(suite), code(suite.name), format_count(good) + " of " + format_count(std::ssize(suite.cases)),
+  return markdown_row({word_of(suite), code(suite.name()), format_count(good) + " of " + format_count(std::ssize(suite.cases)),
                        bad == suite.cases.end() ? "" : code(bad->message), fixed(seconds, 1) + " s"});
 }
 
@@ -156,7 +156,7 @@ std::string failures(const JunitSuite& suite) {
     if (is_bad(one)) bad.push_back(&one);
   }
   if (bad.empty()) return "";
-  std::string out = "\n**" + code(suite.name) + "**\n\n";
+  std::string out = "\n**" + code(suite.name()) + "**\n\n";
   for (const JunitCase* one : std::span(bad).first(std::min(kMostListed, bad.size()))) {
     out += "- " + code(one->name) + " " + code(one->message) + (one->details.empty() ? "" : "<br>" + code(one->details)) + "\n";
   }
@@ -176,9 +176,9 @@ std::string command_text(std::string_view text, bool property) {
   return out;
 }
 
-/// The annotation of one file: its first case, and the first details of any of its cases.
+/// The annotation of one file: the command, its first case, and the first details of any of its cases.
 struct Annotation {
-  std::string file;
+  std::string file, title;
   const JunitCase* first = nullptr;
   std::string details;
   int64_t more = 0;
@@ -193,7 +193,7 @@ std::vector<Annotation> annotations(const std::vector<JunitSuite>& suites, const
       if (!wanted(one)) continue;
       const auto known = std::ranges::find(out, one.file, &Annotation::file);
       if (known == out.end()) {
-        out.push_back({one.file, &one, one.details});
+        out.push_back({one.file, suite.program(), &one, one.details});
       } else {
         ++known->more;
         if (known->details.empty()) known->details = one.details;
@@ -210,8 +210,8 @@ std::string commands(const std::string& level, const std::vector<Annotation>& li
     std::string message = one.first->name + ": " + one.first->message;
     if (!one.details.empty()) message += "\n" + one.details;
     if (one.more > 0) message += "\nand " + format_count(one.more) + " more";
-    out.append("::").append(level).append(" ").append(file).append("title=relayout verify::");
-    out.append(command_text(printable_markup(message), false)).append("\n");
+    out.append("::").append(level).append(" ").append(file).append("title=").append(one.title);
+    out.append("::").append(command_text(printable_markup(message), false)).append("\n");
   }
   return out;
 }
@@ -219,8 +219,8 @@ std::string commands(const std::string& level, const std::vector<Annotation>& li
 }  // namespace
 
 std::string markdown_text(const std::vector<JunitSuite>& suites) {
-  return "### relayout verify\n\n| | suite | cases | first finding | time |\n|---|---|---|---|---|\n" + joined(suites, "", row) +
-         joined(suites, "", failures);
+  return "### " + (suites.empty() ? "relayout" : suites.front().program()) +
+         "\n\n| | suite | cases | first finding | time |\n|---|---|---|---|---|\n" + joined(suites, "", row) + joined(suites, "", failures);
 }
 
 std::string github_annotations(const std::vector<JunitSuite>& suites) {

@@ -24,10 +24,15 @@ struct JunitCase {
 };
 
 struct JunitSuite {
-  std::string name;
+  std::string command, arguments;                               ///< "verify", "a.onnx b.onnx"
   std::string timestamp;                                        ///< ISO 8601; omitted when empty
   std::vector<std::pair<std::string, std::string>> properties;  ///< versions, seed, bound …
   std::vector<JunitCase> cases;
+
+  /// "relayout verify"
+  [[nodiscard]] std::string program() const { return "relayout " + command; }
+  /// "relayout verify a.onnx b.onnx"
+  [[nodiscard]] std::string name() const { return program() + " " + arguments; }
 };
 
 /// The report as XML 1.0 that GitLab, Jenkins and the usual GitHub actions read: one <testsuites>, consistent counts, seconds with a

@@ -24,7 +24,8 @@ JunitCase a_case(const std::string& name, JunitCase::Status status = JunitCase::
 }
 
 TEST(Junit, CountsAddUp) {
-  const JunitSuite suite{"net",
+  const JunitSuite suite{"verify",
+                         "net",
                          "2026-01-31T12:00:00",
                          {{"seed", "1"}},
                          {a_case("one"), a_case("two", JunitCase::Status::failed, "too far"),
@@ -32,7 +33,7 @@ TEST(Junit, CountsAddUp) {
   EXPECT_EQ(junit_text({suite}),
             R"(<?xml version="1.0" encoding="UTF-8"?>
 <testsuites tests="4" failures="1" errors="1" time="1.000">
-  <testsuite name="net" tests="4" failures="1" errors="1" skipped="1" time="1.000" timestamp="2026-01-31T12:00:00">
+  <testsuite name="relayout verify net" tests="4" failures="1" errors="1" skipped="1" time="1.000" timestamp="2026-01-31T12:00:00">
     <properties>
       <property name="seed" value="1"/>
     </properties>
@@ -52,14 +53,14 @@ TEST(Junit, CountsAddUp) {
 }
 
 TEST(Junit, V72NamesThatAreEqualAfterEscapingStayApart) {
-  const std::string text = junit_text({{"s", "", {}, {a_case("y\x01"), a_case("y\x02"), a_case("y\x01")}}});
+  const std::string text = junit_text({{"verify", "s", "", {}, {a_case("y\x01"), a_case("y\x02"), a_case("y\x01")}}});
   EXPECT_THAT(text, HasSubstr("name=\"y\xEF\xBF\xBD\""));
   EXPECT_THAT(text, HasSubstr("name=\"y\xEF\xBF\xBD (2)\""));
   EXPECT_THAT(text, HasSubstr("name=\"y\xEF\xBF\xBD (3)\""));
 }
 
 TEST(Junit, V72MarkupInNamesAndMessages) {
-  const std::string text = junit_text({{"]]>", "", {}, {a_case("<a&\"b\">", JunitCase::Status::failed, "x]]>y\xEF\xBF\xBF")}}});
+  const std::string text = junit_text({{"verify", "]]>", "", {}, {a_case("<a&\"b\">", JunitCase::Status::failed, "x]]>y\xEF\xBF\xBF")}}});
   EXPECT_THAT(text, HasSubstr("name=\"&lt;a&amp;&quot;b&quot;&gt;\""));
   EXPECT_THAT(text, HasSubstr(">x]]&gt;y\xEF\xBF\xBD</failure>"));
   EXPECT_THAT(text, Not(HasSubstr("]]>")));
@@ -68,7 +69,7 @@ TEST(Junit, V72MarkupInNamesAndMessages) {
 TEST(Junit, LongTextIsCutBetweenCharacters) {
   JunitCase one = a_case("long", JunitCase::Status::failed, "first line");
   for (int i = 0; i < 6000; ++i) one.details += "ä";
-  const std::string text = junit_text({{"s", "", {}, {one}}});
+  const std::string text = junit_text({{"verify", "s", "", {}, {one}}});
   EXPECT_LT(text.size(), 9000U);
   EXPECT_THAT(text, HasSubstr("first line\nää"));
   EXPECT_THAT(text, HasSubstr("ä …</failure>"));
@@ -78,7 +79,7 @@ TEST(Junit, V72SecondsHaveAPointInEveryLocale) {
   for (const char* const name : {"de_DE.UTF-8", "de_DE", "fr_FR.UTF-8"}) {
     if (std::setlocale(LC_ALL, name) != nullptr) break;
   }
-  const std::string text = junit_text({{"s", "", {}, {a_case("one")}}});
+  const std::string text = junit_text({{"verify", "s", "", {}, {a_case("one")}}});
   std::setlocale(LC_ALL, "C");
   EXPECT_THAT(text, HasSubstr("time=\"0.250\""));
 }
@@ -86,7 +87,7 @@ TEST(Junit, V72SecondsHaveAPointInEveryLocale) {
 TEST(Junit, TimesThatAreNone) {
   JunitCase one = a_case("one");
   one.seconds = -1;
-  EXPECT_THAT(junit_text({{"s", "", {}, {one}}}), HasSubstr("name=\"one\" time=\"0.000\""));
+  EXPECT_THAT(junit_text({{"verify", "s", "", {}, {one}}}), HasSubstr("name=\"one\" time=\"0.000\""));
   EXPECT_EQ(junit_now().size(), std::string("2026-01-31T12:00:00").size());
 }
 
@@ -108,7 +109,8 @@ TEST(Junit, KeepsToTheSchema) {
   JunitCase one = a_case("one", JunitCase::Status::failed, "too far");
   one.file = "b.onnx";
   const std::string xml =
-      junit_text({{"net",
+      junit_text({{"verify",
+                   "net",
                    "2026-01-31T12:00:00",
                    {{"seed", "1"}},
                    {one, a_case("two", JunitCase::Status::error, "x"), a_case("three", JunitCase::Status::skipped, "y")}}});

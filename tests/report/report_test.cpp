@@ -81,7 +81,7 @@ TEST(Report, MarkdownHasNoMarkupOfNames) {
 
 TEST(Report, WithoutSectionsMarkdownSumsUpTheTestCases) {
   Report report = report_of({{Form::text, "", [](auto&) { return "text"; }}});
-  report.suites = {JunitSuite{"relayout verify a b", "", {}, {}}};
+  report.suites = {JunitSuite{"verify", "a b", "", {}, {}}};
   EXPECT_EQ(markdown_of(report), markdown_text(report.suites));
 }
 

@@ -23,15 +23,15 @@ JunitCase a_case(const std::string& name, Status status, const std::string& mess
 }
 
 JunitSuite suite_of(std::vector<JunitCase> cases) {
-  return {"verify net.onnx", "", {}, std::move(cases)};
+  return {"verify", "net.onnx", "", {}, std::move(cases)};
 }
 
 TEST(Markdown, HasARowPerSuite) {
   const std::string text = markdown_text({suite_of({a_case("one", Status::passed), a_case("two", Status::failed, "too far")}),
                                           suite_of({a_case("one", Status::passed)}), suite_of({a_case("one", Status::error, "no memory")}),
                                           suite_of({a_case("one", Status::skipped, "constant")})});
-  EXPECT_THAT(text, HasSubstr("| ❌ failed | <code>verify net.onnx</code> | 1 of 2 | <code>too far</code> | 0.0 s |\n"));
-  EXPECT_THAT(text, HasSubstr("| ✅ passed | <code>verify net.onnx</code> | 1 of 1 |  | 0.0 s |\n"));
+  EXPECT_THAT(text, HasSubstr("| ❌ failed | <code>relayout verify net.onnx</code> | 1 of 2 | <code>too far</code> | 0.0 s |\n"));
+  EXPECT_THAT(text, HasSubstr("| ✅ passed | <code>relayout verify net.onnx</code> | 1 of 1 |  | 0.0 s |\n"));
   EXPECT_THAT(text, HasSubstr("| ❌ error | "));
   EXPECT_THAT(text, HasSubstr("| ⚠️ not all tested | "));
   EXPECT_THAT(text, HasSubstr("- <code>two</code> <code>too far</code>\n"));
@@ -59,6 +59,12 @@ TEST(GithubAnnotations, OneLinePerFile) {
   EXPECT_EQ(github_annotations({suite_of({a_case("one", Status::skipped, "constant")})}),
             "::warning file=models/net.onnx,title=relayout verify::one: constant\n");
   EXPECT_EQ(github_annotations({suite_of({a_case("one", Status::passed)})}), "");
+}
+
+TEST(Summaries, NameTheirCommand) {
+  const JunitSuite suite{"inspect", "net.onnx", "", {}, {a_case("opset", Status::failed, "17")}};
+  EXPECT_THAT(markdown_text({suite}), testing::StartsWith("### relayout inspect\n"));
+  EXPECT_THAT(github_annotations({suite}), HasSubstr("title=relayout inspect::opset: 17\n"));
 }
 
 // The escapes are those that GitHub's runner undoes: % as %25, line ends as %0D and %0A, in properties : as %3A and , as %2C.

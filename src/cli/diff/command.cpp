@@ -29,7 +29,7 @@ bool are_models(const DiffRequest& request, const OptionSet& options) {
 }
 
 JunitSuite suite_of(const FileDiff& diff) {
-  JunitSuite suite{"relayout diff " + diff.a + " " + diff.b, junit_now(), {{"relayout", std::string(kVersion)}}, {}};
+  JunitSuite suite{"diff", diff.a + " " + diff.b, junit_now(), {{"relayout", std::string(kVersion)}}, {}};
   for (const GateCase& one : diff.gate) {
     JunitCase& made =
         suite.cases.emplace_back(judged_case("relayout.diff." + std::filesystem::path(diff.b).stem().string(), one.name, diff.b));

@@ -179,7 +179,7 @@ Json with_assertions(Json document, const std::vector<Assertion>& assertions) {
 }
 
 JunitSuite assertion_suite(const InspectResult& result, const std::vector<Assertion>& assertions) {
-  JunitSuite out{"relayout inspect " + result.path, junit_now(), {}, {}};
+  JunitSuite out{"inspect", result.path, junit_now(), {}, {}};
   for (const Assertion& one : assertions) {
     JunitCase test = judged_case(result.path, one.statement, result.path);
     test.status = one.holds ? JunitCase::Status::passed : JunitCase::Status::failed;

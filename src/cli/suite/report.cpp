@@ -98,7 +98,8 @@ std::string boxes(const SuiteResult& result) {
 /// The test cases.
 JunitSuite junit_suite(const SuiteResult& result) {
   JunitSuite suite;
-  suite.name = "relayout verify --suite " + result.tree + (result.against.empty() ? "" : " --against " + result.against);
+  suite.command = "verify";
+  suite.arguments = "--suite " + result.tree + (result.against.empty() ? "" : " --against " + result.against);
   suite.timestamp = junit_now();
   suite.properties = {{"relayout", result.version}, {"shard", shard_text(result.shard)}, {"cases", part_text(result)}};
   if (result.planned == 0) {

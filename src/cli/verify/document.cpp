@@ -182,7 +182,7 @@ class PairSuite {
   PairSuite(const VerifyResult& result, bool allow_inconclusive)
       : result_(result),
         allows_(exit_code(result, allow_inconclusive) == 0),
-        suite_{"relayout verify " + result.a + " " + result.b, junit_now(), properties(result), {}} {}
+        suite_{"verify", result.a + " " + result.b, junit_now(), properties(result), {}} {}
 
   JunitSuite make() {
     std::vector<std::string> differences;
@@ -271,7 +271,7 @@ JunitSuite junit_suite(const VerifyResult& result, bool allow_inconclusive) {
 }
 
 JunitSuite junit_suite(const std::string& model, const Failure& failure) {
-  JunitSuite suite{"relayout verify " + model, junit_now(), {{"relayout", std::string(kVersion)}}, {}};
+  JunitSuite suite{"verify", model, junit_now(), {{"relayout", std::string(kVersion)}}, {}};
   JunitCase& one = suite.cases.emplace_back(verify_case("verdict", model));
   one.status = JunitCase::Status::error;
   one.message = failure.line();

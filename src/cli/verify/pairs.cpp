@@ -127,7 +127,7 @@ Json data_json(const DataResult& result) {
 }
 
 JunitSuite junit_suite(const DataResult& result) {
-  JunitSuite suite{"relayout verify " + result.model, junit_now(), {{"relayout", std::string(kVersion)}}, {}};
+  JunitSuite suite{"verify", result.model, junit_now(), {{"relayout", std::string(kVersion)}}, {}};
   for (const DataCase& stored : result.cases) {
     JunitCase& one = suite.cases.emplace_back(verify_case(stored.name, result.model));
     one.seconds = stored.seconds;
