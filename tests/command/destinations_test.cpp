@@ -47,6 +47,25 @@ TEST_F(DestinationsTest, ADashIsStandardOutputAndMovesTheReportToStandardError) 
   EXPECT_EQ(run({"inspect", "net.onnx", "--dot", "-", "--json"}).code, 2);
 }
 
+TEST_F(DestinationsTest, AModelOnStandardOutputHasItsReportOnStandardError) {
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{{"convert", "net.onnx"},
+                                                                                     {"extract", "net.onnx"},
+                                                                                     {"derive", "jvp", "net.onnx"},
+                                                                                     {"merge", "ensemble", "net.onnx", "net.cl.onnx"}}) {
+    std::vector<std::string> streamed = words, filed = words;
+    streamed.insert(streamed.end(), {"-o", "-"});
+    filed.insert(filed.end(), {"-o", "out.onnx"});
+    const ProcessResult result = run(streamed);
+    EXPECT_EQ(result.code, 0) << result.err;
+    EXPECT_THAT(result.err, HasSubstr("net.onnx")) << words.front();
+    EXPECT_EQ(run(filed).code, 0);
+    EXPECT_EQ(result.out, read_file(folder_ / "out.onnx")) << words.front();
+    if (words.front() == "convert") continue;  // its line stays
+    streamed.emplace_back("--quiet");
+    EXPECT_EQ(run(streamed).err, "") << words.front();
+  }
+}
+
 TEST_F(DestinationsTest, AModelIsNotWrittenToATerminal) {
   const ProcessResult result = run({"convert", "net.onnx", "-o", "-"}, {.terminal = true});
   EXPECT_EQ(result.code, 2);

@@ -12,6 +12,7 @@ namespace {
 struct DeriveRequest {
   std::vector<std::string> words;  ///< transform and model
   std::string output;
+  ReportFiles files;
   bool products = false;
   DeriveOptions options;
 };
@@ -31,7 +32,8 @@ Derivative transform_of(const std::string& word) {
   fail(ErrorKind::usage, "unknown transform " + quote(word) + did_you_mean(word, known, "; "), "relayout help derive lists them");
 }
 
-std::string derive_text(const DeriveResult& result) {
+std::string derive_text(const DeriveResult& result, const ReportStyle& style) {
+  if (style.quiet()) return "";
   std::string out = escape(result.input.string()) + " → " + escape(result.output.string()) + "   " + std::to_string(result.nodes_before) +
                     " → " + std::to_string(result.nodes_after) + " nodes · " + seconds_text(result.seconds) + "\n";
   const auto line = [&](std::string_view what, const std::vector<std::string>& names) {
@@ -41,7 +43,7 @@ std::string derive_text(const DeriveResult& result) {
   line("new inputs", result.inputs);
   line("new outputs", result.outputs);
   line("always zero", result.zeros);
-  return in_locale(out);
+  return out;
 }
 
 int run(DeriveRequest& request, const Common& common) {
@@ -51,7 +53,7 @@ int run(DeriveRequest& request, const Common& common) {
   if (request.output.empty()) fail(ErrorKind::usage, "derive needs --output FILE");
   if (common.json && request.output == "-") fail(ErrorKind::usage, "--json and --output - both want standard output");
   const DeriveResult result = differentiate(transform, request.words.back(), request.output, request.options);
-  const auto text = [&](const ReportStyle&) { return request.output == "-" ? "" : derive_text(result); };
+  const auto text = [&](auto& style) { return derive_text(result, style); };
   const auto document = [&] {
     return Json()
         .set("schema", "relayout.derive/1")
@@ -66,7 +68,8 @@ int run(DeriveRequest& request, const Common& common) {
         .set("bytes", result.bytes)
         .set("seconds", result.seconds);
   };
-  return ReportFiles().write(common, text_report(text, document));
+  request.files.add("--output", request.output);
+  return request.files.write(common, text_report(text, document));
 }
 
 std::function<int()> prepare_derive(OptionSet& options, const Common& common) {

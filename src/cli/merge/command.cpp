@@ -13,17 +13,19 @@ namespace {
 struct MergeRequest {
   std::vector<std::string> words;  ///< the form and the parts
   std::string output;
+  ReportFiles files;
   MergeWords how;
   ModelMergeOptions options;
 };
 
-std::string merge_text(const ModelMergeResult& result, bool is_chain) {
+std::string merge_text(const ModelMergeResult& result, bool is_chain, const ReportStyle& style) {
   if (!result.difference.empty()) return "not of equal structure: " + escape(result.difference) + "\n";
+  if (style.quiet()) return "";
   std::string out = joined(result.parts, is_chain ? " → " : " + ", [](const auto& part) { return escape(part.string()); });
   out += (is_chain ? " as " : " → ") + escape(result.output.string()) + "   " + counted(result.nodes, "node") + " · " +
          format_bytes(result.bytes) + " · " + seconds_text(result.seconds) + "\n";
   out += "  inputs    " + some_of(result.inputs, 8, quote) + "\n  outputs   " + some_of(result.outputs, 8, quote) + "\n";
-  return in_locale(out);
+  return out;
 }
 
 int run_merge(MergeRequest& request, const Common& common) {
@@ -42,7 +44,7 @@ int run_merge(MergeRequest& request, const Common& common) {
   const std::vector<std::filesystem::path> parts(request.words.begin() + 1, request.words.end());
   const ModelMergeResult result = is_chain ? merge_chain(parts.front(), parts.back(), request.output, request.options)
                                            : merge_ensemble(parts, request.output, request.options);
-  const auto text = [&](const ReportStyle&) { return request.output == "-" ? "" : merge_text(result, is_chain); };
+  const auto text = [&](auto& style) { return merge_text(result, is_chain, style); };
   const auto document = [&] {
     const Json names = Json::list(result.parts, [](const auto& part) { return Json(part.string()); });
     Json out = Json().set("schema", "relayout.merge/1").set("form", form).set("parts", names).set("output", result.output.string());
@@ -50,7 +52,8 @@ int run_merge(MergeRequest& request, const Common& common) {
     if (!result.difference.empty()) out.set("difference", result.difference);
     return out.set("seconds", result.seconds);
   };
-  const int code = ReportFiles().write(common, text_report(text, document));
+  request.files.add("--output", request.output);
+  const int code = request.files.write(common, text_report(text, document));
   return result.difference.empty() ? code : worse_code(code, 1);
 }
 
