@@ -171,6 +171,22 @@ TEST(Npy, ReadsTexts) {
   EXPECT_EQ(*wide.data<std::string>(), "\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80");
 }
 
+/// Code points that UTF-8 encodes by RFC 3629: all up to U+10FFFF, without the surrogates, which Python's texts may hold alone.
+TEST(Npy, RefusesCodePointsThatAreNoCharacters) {
+  const auto file = [](uint32_t point, char order) {
+    if (order == '>') point = __builtin_bswap32(point);
+    return npy(std::string("{'descr': '") + order + "U2', 'fortran_order': False, 'shape': (1,), }", bytes_of<uint32_t>({point, 0}));
+  };
+  for (const char order : {'<', '>'}) {
+    for (const uint32_t point : {0xD7FFU, 0xE000U, 0x10FFFFU}) {
+      EXPECT_EQ(read(file(point, order), {}, ".npy").tensor.data<std::string>()->size(), point < 0x10000 ? 3U : 4U);
+    }
+    for (const uint32_t point : {0xD800U, 0xDBFFU, 0xDC00U, 0xDC80U, 0xDFFFU, 0x110000U, 0xFFFFFFFFU}) {
+      EXPECT_EQ(refusal(file(point, order), ".npy"), ErrorKind::invalid) << point;
+    }
+  }
+}
+
 TEST(Npy, RefusesInvalidAndUnsupportedFiles) {
   EXPECT_EQ(refusal("not numpy", ".npy"), ErrorKind::invalid);
   EXPECT_EQ(refusal("\x93NUMPY\x01", ".npy"), ErrorKind::invalid);

@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/positions.h"
 #include "base/text.h"
+#include "ops/kernels/regex.h"
 #include "relayout/error.h"
 #include "relayout/tensor.h"
 #include "relayout/types.h"
@@ -294,27 +295,15 @@ ElementType parse_descr(const std::string& descr) {
   return *type;
 }
 
-void append_utf8(uint32_t point, std::string& out) {
-  const auto tail = [&](unsigned shift) { out += static_cast<char>(0x80U | (point >> shift & 0x3FU)); };
-  if (point < 0x80) {
-    out += static_cast<char>(point);
-  } else if (point < 0x800) {
-    out += static_cast<char>(0xC0U | point >> 6U);
-    tail(0);
-  } else if (point < 0x10000) {
-    out += static_cast<char>(0xE0U | point >> 12U);
-    tail(6), tail(0);
-  } else {
-    out += static_cast<char>(0xF0U | (point >> 18U & 0x07U));
-    tail(12), tail(6), tail(0);
-  }
+/// Whether UTF-8 can encode the code point (RFC 3629): surrogates alone, which Python's texts may hold, are none.
+bool is_character(uint32_t point) {
+  return point < 0xD800 || (point >= 0xE000 && point <= 0x10FFFF);
 }
 
 /// One fixed-size text; padding NULs at its end are not part of it.
 std::string parse_text(std::span<const std::byte> bytes, bool is_unicode, bool swapped) {
-  std::string out;
   if (!is_unicode) {
-    out.assign(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    std::string out(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     out.erase(out.find_last_not_of('\0') + 1);
     return out;
   }
@@ -325,8 +314,12 @@ std::string parse_text(std::span<const std::byte> bytes, bool is_unicode, bool s
     return value;
   };
   while (count > 0 && point(count - 1) == 0) --count;
-  for (std::size_t i = 0; i < count; ++i) append_utf8(point(i), out);
-  return out;
+  std::u32string points;
+  for (std::size_t i = 0; i < count; ++i) {
+    points += static_cast<char32_t>(point(i));
+    if (!is_character(point(i))) refuse_array("a text has the code point " + std::to_string(point(i)) + ", which is no character");
+  }
+  return encode_utf8(points);
 }
 
 /// Elements of row-major `dims`; the caller reverses Fortran order.
