@@ -221,8 +221,8 @@ struct TraceText {
 };
 
 /// The traced runs as trace events (chrome://tracing, Perfetto, HolisticTraceAnalysis). Contains one complete event per step, named by
-/// operator or, with `names_of_nodes`, by node; spans "ProfilerStep#N"; and a counter of the memory in use. Leaves out whole runs to keep
-/// to `most_events` events.
+/// operator or, with `names_of_nodes`, by node; events "(executor)" of the time between them, with which they add up to the run; spans
+/// "ProfilerStep#N"; and a counter of the memory in use. Leaves out whole runs to keep to `most_events` events.
 [[nodiscard]] TraceText trace_text(const Profile& profile, bool names_of_nodes = false, int64_t most_events = 1'000'000);
 /// The same bytes as a gzip file.
 [[nodiscard]] std::string gzip_text(std::string_view text);

@@ -60,7 +60,7 @@ class TraceSums {
 };
 
 /// Shortens names as HolisticTraceAnalysis does: drops template and call arguments and keeps the last word. Copies on devices keep their
-/// names.
+/// names, also names of which nothing would be left.
 [[nodiscard]] std::string short_name(std::string_view name);
 
 /// Reads a JSON file: trace events as an object with "traceEvents" or as an array, a profile of TensorRT, a profile of relayout.

@@ -87,10 +87,9 @@ void measure_row(ProfileRow& row, const RowSteps& steps, const ThinnedRuns& kept
   measure(row, times_of(kept, steps));
 }
 
-/// The row "(executor)": the time outside of all steps.
 ProfileRow executor_row(const ThinnedRuns& kept) {
   ProfileRow out;
-  out.node = "(executor)";
+  out.node = kExecutor;
   measure(out, times_outside(kept));
   return out;
 }

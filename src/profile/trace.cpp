@@ -85,9 +85,6 @@ void Recorder::trace(int64_t begin, int64_t end, const StepTimes& times) {
 // Writes a profile as a Chrome trace, and as collapsed stacks from which flame graphs are drawn.
 namespace {
 
-constexpr int64_t kEventsPerStep = 2;  ///< the step, and the memory in use
-constexpr int64_t kEventsPerRun = 1;
-
 /// Nanoseconds as microseconds, exact: "12.345".
 std::string microseconds(int64_t nanoseconds) {
   const int64_t size = std::abs(nanoseconds);
@@ -145,22 +142,54 @@ class Events {
   bool is_first_ = true;
 };
 
+/// The text of the executor's own time.
+StepText executor_text() {
+  const std::string name = json_string(kExecutor);
+  return {R"({"ph": "X", "cat": "cpu_op", "name": )" + name + R"(, "pid": 1, "tid": 1, "ts": )", R"(, "node": )" + name + "}", ""};
+}
+
+/// Calls visit(step, begin, end) for the steps of a run in their order, and visit(nothing, begin, end) for the time between them, before
+/// the first and after the last: together they are the run.
+template <class Visit>
+void for_each_part(const TracedRun& run, const Visit& visit) {
+  int64_t now = run.begin;
+  const auto pause_until = [&](int64_t end) {
+    if (now < end) visit(std::optional<std::size_t>(), now, end);
+  };
+  for (std::size_t i = 0; i < run.begins.size(); ++i) {
+    pause_until(run.begins[i]);
+    visit(std::optional(i), run.begins[i], run.ends[i]);
+    now = run.ends[i];
+  }
+  pause_until(run.end);
+}
+
 void add_run(Events& events, const TracedRun& run, const std::vector<StepText>& texts, int64_t& id) {
+  static const StepText kBetween = executor_text();
   events.add(R"({"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#)" + std::to_string(run.number) +
              R"(", "pid": 1, "tid": 1, "ts": )" + microseconds(run.begin) + R"(, "dur": )" + microseconds(run.end - run.begin) +
              R"(, "args": {"External id": )" + std::to_string(++id) + "}}");
-  for (std::size_t i = 0; i < texts.size(); ++i) {
-    const std::string begin = microseconds(run.begins[i]);
-    events.add(texts[i].head + begin + R"(, "dur": )" + microseconds(run.ends[i] - run.begins[i]) + R"(, "args": {"External id": )" +
-               std::to_string(++id) + texts[i].tail + "}");
-    events.add(R"({"ph": "C", "name": "activations", "pid": 1, "ts": )" + begin + R"(, "args": {"bytes": )" + texts[i].bytes + "}}");
-  }
+  for_each_part(run, [&](std::optional<std::size_t> step, int64_t begin, int64_t end) {
+    const StepText& text = step ? texts[*step] : kBetween;
+    events.add(text.head + microseconds(begin) + R"(, "dur": )" + microseconds(end - begin) + R"(, "args": {"External id": )" +
+               std::to_string(++id) + text.tail + "}");
+    if (!step) return;
+    events.add(R"({"ph": "C", "name": "activations", "pid": 1, "ts": )" + microseconds(begin) + R"(, "args": {"bytes": )" + text.bytes +
+               "}}");
+  });
 }
 
 /// Number of runs that fit below the limit.
 std::size_t runs_within(const Profile& profile, int64_t most_events) {
-  const int64_t each = kEventsPerStep * static_cast<int64_t>(profile.timed_steps.size()) + kEventsPerRun;
-  return as_size(std::min<int64_t>(static_cast<int64_t>(profile.traced.size()), most_events / each));
+  int64_t events = 0;
+  std::size_t runs = 0;
+  for (const TracedRun& run : profile.traced) {
+    ++events;
+    for_each_part(run, [&](std::optional<std::size_t> step, int64_t, int64_t) { events += step ? 2 : 1; });  // the memory in use, too
+    if (events > most_events) break;
+    ++runs;
+  }
+  return runs;
 }
 
 }  // namespace

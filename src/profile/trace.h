@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -10,6 +11,9 @@
 #include "relayout/profile.h"
 
 namespace relayout {
+
+/// The name of the time outside of all steps: of its row, and of its events in a trace.
+inline constexpr std::string_view kExecutor = "(executor)";
 
 /// The steps of an even selection of runs, every 2^k-th, in bounded memory. Times are in nanoseconds.
 class ThinnedRuns {

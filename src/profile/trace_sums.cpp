@@ -51,7 +51,8 @@ std::string short_name(std::string_view name) {
       out += name[i];
     }
   }
-  return out.substr(out.rfind(' ') + 1);
+  out.erase(0, out.rfind(' ') + 1);
+  return out.empty() ? std::string(name) : out;
 }
 
 void TraceSums::set_steps(std::vector<StepSpan> spans) {

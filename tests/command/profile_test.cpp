@@ -86,6 +86,81 @@ block (x) => (y) { t = Erf (x)
   EXPECT_NEAR(std::stod(call.message().metadata_props(0).value()), block, 0.001);
 }
 
+/// Events of the runs in a trace of microseconds with three decimals, by node, in whole nanoseconds.
+struct TracedTimes {
+  std::vector<double> runs;                            ///< microseconds
+  std::map<std::string, std::vector<double>> by_node;  ///< of each run
+};
+
+/// Events of a run follow each other from its begin to its end.
+TracedTimes traced_times(const Json& trace) {
+  const auto nanoseconds = [](const Json& event, const char* what) { return std::llround(*event.find(what)->number() * 1000); };
+  TracedTimes out;
+  int64_t now = 0, end_of_run = 0;
+  const Json events = *trace.find("traceEvents");
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    const Json event = *events.at(i);
+    if (*event.find("ph")->text() != "X") continue;
+    const int64_t begin = nanoseconds(event, "ts"), length = nanoseconds(event, "dur");
+    if (event.find("cat")->text() == "user_annotation") {
+      EXPECT_EQ(now, end_of_run) << "before " << event.dump();
+      now = begin;
+      end_of_run = begin + length;
+      out.runs.push_back(static_cast<double>(length) / 1000);
+      continue;
+    }
+    EXPECT_EQ(begin, now) << event.dump();
+    now = begin + length;
+    std::vector<double>& times = out.by_node[*event.find("args")->find("node")->text()];
+    times.resize(out.runs.size());
+    times.back() += static_cast<double>(length) / 1000;
+  }
+  EXPECT_EQ(now, end_of_run);
+  for (auto& [node, times] : out.by_node) times.resize(out.runs.size());
+  return out;
+}
+
+double median(std::vector<double> odd) {
+  std::ranges::sort(odd);
+  return odd.at(odd.size() / 2);
+}
+
+/// The nodes of two plans, the second of which follows data, and a Loop: the runs of the trace are those of the table, and the events of a
+/// node add up to what the table measured of it, the executor's too.
+TEST_F(ProfileCommand, BooksBalanceInTheTrace) {
+  write_file(folder_ / "data.onnx", TextModel(R"(g (float[8,64] x, int64 n, bool c) => (float[8,64] y, int64[2,k] z) {
+  a = Loop (n, c, x) <body = body (int64 i, bool ci, float[8,64] s) => (bool co, float[8,64] t) { co = Identity (ci)
+    t = Exp (s) }>
+  r = Relu (a)
+  p = NonZero (r)
+  z = Add (p, p)
+  y = Tanh (a)
+})")
+                                        .name_nodes()
+                                        .bytes());
+  for (const char* model : {"net.onnx", "data.onnx"}) {
+    for (const char* threads : {"1", "2"}) {
+      const ProcessResult result =
+          run({"profile", model, "--repeat", "9", "--threads", threads, "--mode", "as-written", "--trace", "t.json", "--json"});
+      ASSERT_EQ(result.code, 0) << result.err;
+      const Json report = Json::parse(result.out, "report"), rows = *report.find("rows");
+      const TracedTimes traced = traced_times(Json::parse(read_file(folder_ / "t.json"), "trace"));
+      ASSERT_EQ(traced.runs.size(), 9U);
+      EXPECT_NEAR(median(traced.runs), *report.find("latency")->find("median_us")->number(), 1e-6);
+      std::vector<std::string> nodes;
+      for (std::size_t i = 0; i < rows.size(); ++i) {
+        const std::string node = *rows.at(i)->find("node")->text();
+        if (rows.at(i)->find("callers")->size() > 0) continue;  // within the Loop's event
+        nodes.push_back(node);
+        if (rows.at(i)->find("op")->text() == "Loop") continue;
+        EXPECT_NEAR(median(traced.by_node.at(node)), *rows.at(i)->find("median_us")->number(), 1e-6) << node;
+      }
+      EXPECT_THAT(nodes, testing::Contains("(executor)"));
+      for (const auto& [node, times] : traced.by_node) EXPECT_THAT(nodes, testing::Contains(node));
+    }
+  }
+}
+
 /// Printed numbers have one decimal: the sum is off by half of one for each line at most.
 TEST_F(ProfileCommand, BooksBalanceInText) {
   for (const std::vector<std::string>& more : {std::vector<std::string>{}, {"--top", "1"}, {"--only", "conv*"}, {"--by", "op"}}) {

@@ -231,6 +231,7 @@ TEST(ShortName, AsHolisticTraceAnalysis) {
   EXPECT_EQ(short_name("Memcpy HtoD (Pageable -> Device)"), "Memcpy HtoD (Pageable -> Device)");
   EXPECT_EQ(short_name("two words"), "two words");
   EXPECT_EQ(short_name("f(int)->void g(x)"), "g");
+  EXPECT_EQ(short_name("(executor)"), "(executor)") << "nothing would be left";
 }
 
 TEST(DiffTraces, ClassesOfCounts) {

@@ -39,27 +39,58 @@ TEST(Trace, EventsAreNamedByOperatorWithinSpans) {
     EXPECT_GE(event.find("dur")->number().value(), 0);
     EXPECT_FALSE(event.find("args")->find("stream"));
   }
-  const std::map<std::string, int> expected = {{"Conv", 4}, {"MaxPool", 2}, {"Reorder", 4}, {"ProfilerStep#0", 1}, {"ProfilerStep#1", 1}};
+  const std::map<std::string, int> expected = {{"Conv", 4},       {"MaxPool", 2},        {"Reorder", 4},
+                                               {"(executor)", 2}, {"ProfilerStep#0", 1}, {"ProfilerStep#1", 1}};
   EXPECT_EQ(counts, expected);
 }
 
-/// Complete events of one thread must nest: in whole nanoseconds, since doubles of microseconds are not exact.
-TEST(Trace, EventsNest) {
-  int64_t span_begin = 0, span_end = 0, latest = 0;
-  const auto nanoseconds = [](double us) { return std::llround(us * 1000); };
-  for (const Json& event : events_of(trace_text(example_profile(4, 4)).text, "X")) {
-    const int64_t begin = nanoseconds(*event.find("ts")->number()), end = begin + nanoseconds(*event.find("dur")->number());
+/// Complete events of one thread must nest: in whole nanoseconds, since doubles of microseconds are not exact. Those within a span follow
+/// each other from its begin to its end, those of steps as they were recorded, the executor's in between.
+TEST(Trace, EventsAddUpToTheirRuns) {
+  const TracedRun whole{0, 0, 900, {0, 300}, {300, 900}};              // nothing else
+  const TracedRun around{1, 1000, 2000, {1100, 1500}, {1500, 1900}};   // before the first and after the last
+  const TracedRun between{2, 2000, 3001, {2000, 2500}, {2400, 3001}};  // between two plans
+  const TracedRun everywhere{3, 1'000'000'001, 1'000'001'000, {1'000'000'007, 1'000'000'011}, {1'000'000'009, 1'000'000'999}};
+  Profile profile = example_profile(1);
+  profile.timed_steps = {step("/a/Conv", "Conv"), step("/b/Relu", "Relu")};
+  profile.traced = {whole, around, between, everywhere};
+  const auto nanoseconds = [](const Json& event, const char* what) { return std::llround(*event.find(what)->number() * 1000); };
+  std::vector<std::string> names;
+  int64_t latest = 0, executor = 0;
+  std::size_t run = 0, steps = 0;
+  const auto close = [&] {
+    EXPECT_EQ(latest, profile.traced[run].end);
+    int64_t rest = profile.traced[run].end - profile.traced[run].begin;
+    for (std::size_t i = 0; i < 2; ++i) rest -= profile.traced[run].ends[i] - profile.traced[run].begins[i];
+    EXPECT_EQ(executor, rest) << "as the table counts the executor's time";
+    EXPECT_EQ(steps, 2U);
+  };
+  for (const Json& event : events_of(trace_text(profile).text, "X")) {
+    const int64_t begin = nanoseconds(event, "ts"), end = begin + nanoseconds(event, "dur");
+    names.push_back(*event.find("name")->text());
     if (event.find("cat")->text() == "user_annotation") {
-      EXPECT_GE(begin, span_end);
-      span_begin = latest = begin;
-      span_end = end;
+      if (names.size() > 1) close(), ++run;
+      EXPECT_EQ(std::pair(begin, end), std::pair(profile.traced.at(run).begin, profile.traced.at(run).end));
+      latest = begin;
+      executor = 0, steps = 0;
       continue;
     }
-    EXPECT_GE(begin, latest);
-    EXPECT_GE(begin, span_begin);
-    EXPECT_LE(end, span_end);
+    EXPECT_EQ(begin, latest);
+    EXPECT_GT(end, begin);
     latest = end;
+    if (names.back() == "(executor)") {
+      executor += end - begin;
+    } else {
+      EXPECT_EQ(std::pair(begin, end), std::pair(profile.traced[run].begins[steps], profile.traced[run].ends[steps]));
+      ++steps;
+    }
   }
+  close();
+  EXPECT_EQ(run, 3U);
+  EXPECT_THAT(names, testing::ElementsAre("ProfilerStep#0", "Conv", "Relu",                              //
+                                          "ProfilerStep#1", "(executor)", "Conv", "Relu", "(executor)",  //
+                                          "ProfilerStep#2", "Conv", "(executor)", "Relu",                //
+                                          "ProfilerStep#3", "(executor)", "Conv", "(executor)", "Relu", "(executor)"));
 }
 
 TEST(Trace, NamesAbsorbedNodesAndMemoryInUse) {
@@ -84,7 +115,7 @@ TEST(Trace, HostileNamesStayText) {
   Profile profile = example_profile(1, 1);
   profile.timed_steps.back().node = "a\"]}\n\x01\xff</script>";
   profile.model = "\xff\"";
-  for (const bool nodes : {false, true}) EXPECT_EQ(events_of(trace_text(profile, nodes).text, "X").size(), 6U);
+  for (const bool nodes : {false, true}) EXPECT_EQ(events_of(trace_text(profile, nodes).text, "X").size(), 7U);
 }
 
 TEST(Trace, GzipGivesTheTextBack) {
