@@ -35,7 +35,7 @@ struct WeightSource {
   bool direct = true;               ///< no node between the convolution and the Transpose (or `stored` without one)
 };
 
-WeightSource source_of(Value& weight) {
+WeightSource weight_source(Value& weight) {
   WeightSource out;
   Value* at = &weight;
   while (at->producer() != nullptr && keeps_elements(*at->producer())) {
@@ -119,7 +119,7 @@ class WeightsPass {
   ReorderMatch match(const Node& node) {
     Value* const weight = node.input(*traits_of(node).convolution_weight());
     if (weight == nullptr) return NotApplicable{};
-    const WeightSource source = source_of(*weight);
+    const WeightSource source = weight_source(*weight);
     if (source.stored == nullptr) return Skip{Reason::not_constant, quote(weight->name())};
     // All convolutions that share a weight share its refusal.
     if (const auto known = refused_.find(source.stored); known != refused_.end()) return known->second;
