@@ -175,9 +175,9 @@ class SideComparison {
 }  // namespace
 
 std::string field_text(const InterfaceDifference& difference) {
-  constexpr auto kWords =
+  constexpr auto kFields =
       std::to_array<std::string_view>({"missing", "added", "renamed", "order", "default", "kind", "type", "shape", "rank", "dim"});
-  return std::string(kWords[static_cast<std::size_t>(difference.field)]) + (difference.axis ? " " + std::to_string(*difference.axis) : "");
+  return std::string(kFields[static_cast<std::size_t>(difference.field)]) + (difference.axis ? " " + std::to_string(*difference.axis) : "");
 }
 
 std::vector<InterfaceDifference> compare_interfaces(const Graph& a, const Graph& b) {
