@@ -142,7 +142,7 @@ class Raiser {
     Sizes sizes(graph);
     const int64_t axis = Attributes(node).integer("axis", 1);
     const auto rank = sizes.rank(*node.input(0));
-    const auto place = rank ? checked_axis(axis, *rank) : std::nullopt;
+    const auto place = checked_axis(axis, rank.value_or(0));
     bool is_last = place.has_value();
     for (std::size_t i = place.value_or(0) + 1; rank && i < *rank; ++i) is_last = is_last && sizes.dim(*node.input(0), i) == 1;
     if (is_last) return set_integer(graph.edit(node), "axis", static_cast<int64_t>(*place));
