@@ -22,9 +22,16 @@ int64_t matrix_stride(int64_t rows, int64_t columns) {
   return (whole_lines(rows * columns * kFloat) + kLineBytes) / kFloat;
 }
 
-/// The first `rows` rows of 16 matrices of `all` rows.
-TensorDesc matrices(int64_t rows, int64_t all, int64_t columns) {
-  return {DataType::float32, {kMatrices, rows, columns}, {matrix_stride(all, columns), columns, 1}};
+/// The first `rows` rows of 16 matrices of `all` rows, in which the columns of all groups are side by side.
+TensorDesc matrices(int64_t rows, int64_t all, int64_t groups, int64_t columns) {
+  const int64_t row = groups * columns, stride = matrix_stride(all, row);
+  if (groups == 1) return {DataType::float32, {kMatrices, rows, columns}, {stride, columns, 1}};
+  return {DataType::float32, {kMatrices, groups, rows, columns}, {stride, columns, row, 1}};
+}
+
+/// Weights of each of these matrices.
+Dims weights_dims(int64_t groups, int64_t channels, int64_t outputs) {
+  return groups == 1 ? Dims{kMatrices, channels, outputs} : Dims{kMatrices, groups, channels, outputs};
 }
 
 int64_t matrices_bytes(int64_t stride) {
@@ -147,7 +154,7 @@ struct TiledImages {
   /// Channels of an element of the source, zeros where it is padding.
   [[nodiscard]] const float* source_at(const Position& at) const {
     if (at.plane < 0 || at.plane >= shape.depth || at.y < 0 || at.y >= shape.height || at.x < 0 || at.x >= shape.width) return zeros.data();
-    return source + (((at.image * shape.depth + at.plane) * shape.height + at.y) * shape.width + at.x) * shape.source_pixel;
+    return source + (((at.image * shape.depth + at.plane) * shape.height + at.y) * shape.width + at.x) * shape.all_channels();
   }
 
   [[nodiscard]] std::array<const float*, kMatrices> input_tile(const Tile& tile, int64_t plane) const {
@@ -163,7 +170,7 @@ struct TiledImages {
       const Position at = output_position(tile, plane, i);
       const bool inside = at.y < shape.output_height && at.x < shape.output_width;
       const int64_t row = (at.image * shape.output_depth + at.plane) * shape.output_height + at.y;
-      const int64_t offset = (row * shape.output_width + at.x) * shape.output_pixel;
+      const int64_t offset = (row * shape.output_width + at.x) * shape.all_outputs();
       out.to[as_size(i)] = inside ? destination + offset : beyond;
       if (residual != nullptr) out.residual[as_size(i)] = inside ? residual + offset : zeros.data();
     }
@@ -188,9 +195,9 @@ class WinogradKernel : public Kernel {
         plain_weights_(std::move(plain_weights)),
         team_(team),
         block_(shape.block(team.threads)),
-        input_stride_(matrix_stride(block_ * shape.planes(), shape.channels)),
-        output_stride_(matrix_stride(block_ * shape.output_depth, shape.outputs)),
-        images_{shape, std::vector<float>(as_size(std::max(shape.channels, shape.outputs)))},
+        input_stride_(matrix_stride(block_ * shape.planes(), shape.all_channels())),
+        output_stride_(matrix_stride(block_ * shape.output_depth, shape.all_outputs())),
+        images_{shape, std::vector<float>(as_size(std::max(shape.all_channels(), shape.all_outputs())))},
         is_bad_(as_size(shape.tiles() * shape.output_depth)) {}
 
   void bind(std::size_t operand, std::byte* data) override {
@@ -225,7 +232,7 @@ class WinogradKernel : public Kernel {
       product->bind(Argument::source, 0, source);
       product->bind(Argument::destination, 0, outputs_);
       product->bind(Argument::scratchpad, 0, data + matrices_bytes(input_stride_) + matrices_bytes(output_stride_));
-      source += block_ * shape_.channels;
+      source += block_ * shape_.all_channels();
     }
   }
 
@@ -239,11 +246,12 @@ class WinogradKernel : public Kernel {
  private:
   /// Rows of the matrices are the block's tiles in the first plane, then in the next.
   void run_block(int64_t first) {
-    const int64_t grain = kElementsPerPart / (kMatrices * std::min(shape_.channels, shape_.outputs)) + 1;
+    const int64_t channels = shape_.all_channels(), outputs = shape_.all_outputs();
+    const int64_t grain = kElementsPerPart / (kMatrices * std::min(channels, outputs)) + 1;
     team_.divide(block_ * shape_.planes(), grain, [&](int64_t begin, int64_t end) {
       for (int64_t row = begin; row < end; ++row) {
         const auto tile = images_.input_tile(tile_at(shape_, first + row % block_), row / block_ - shape_.pad_front);
-        transform_input(tile, inputs_ + row * shape_.channels, input_stride_, shape_.channels);
+        transform_input(tile, inputs_ + row * channels, input_stride_, channels);
       }
     });
     for (const auto& product : products_) product->execute();
@@ -251,9 +259,9 @@ class WinogradKernel : public Kernel {
       for (int64_t row = begin; row < end; ++row) {
         const int64_t number = first + row % block_, plane = row / block_;
         // Outputs beyond the destination are written over the tile's first products, each of which has been read by then.
-        float* const products = outputs_ + row * shape_.outputs;
+        float* const products = outputs_ + row * outputs;
         const OutputTile tile = images_.output_tile(tile_at(shape_, number), plane, products);
-        const bool bad = transform_output(products, output_stride_, tile, finish(), shape_.outputs);
+        const bool bad = transform_output(products, output_stride_, tile, finish(), outputs);
         is_bad_[as_size(number * shape_.output_depth + plane)] = bad ? 1 : 0;
       }
     });
@@ -263,7 +271,7 @@ class WinogradKernel : public Kernel {
 
   void compute_bad_tiles() {
     const Tensor weights = window_by_window(plain_weights_());
-    std::vector<float> totals(as_size(shape_.outputs)), beyond(totals.size());
+    std::vector<float> totals(as_size(shape_.all_outputs())), beyond(totals.size());
     for (std::size_t number = 0; number < is_bad_.size(); ++number) {
       if (is_bad_[number] == 0) continue;
       const auto plane = static_cast<int64_t>(number) % shape_.output_depth;
@@ -285,8 +293,12 @@ class WinogradKernel : public Kernel {
           images_.source_at({at.image, at.plane - shape_.pad_front + tap / (kWindow * kWindow),
                              at.y - shape_.pad_top + tap / kWindow % kWindow, at.x - shape_.pad_left + tap % kWindow});
       if (from == images_.zeros.data()) continue;
-      const float* const rows = weights + tap * shape_.channels * shape_.outputs;
-      for (int64_t c = 0; c < shape_.channels; ++c) add_products(totals.data(), from[c], rows + c * shape_.outputs, shape_.outputs);
+      const float* row = weights + tap * shape_.channels * shape_.all_outputs();
+      for (int64_t c = 0; c < shape_.channels; ++c) {
+        for (int64_t group = 0; group < shape_.groups; ++group, row += shape_.outputs) {
+          add_products(totals.data() + group * shape_.outputs, from[group * shape_.channels + c], row, shape_.outputs);
+        }
+      }
     }
   }
 
@@ -316,8 +328,8 @@ int64_t WinogradConvolution::block(int threads) const {
   // were within 3 % of each other, 3.2 MB up to 1.4 times as slow; 2026-11-26.)
   constexpr int64_t kCached = 3 << 19;
   constexpr auto kFloat = static_cast<int64_t>(sizeof(float));
-  const int64_t bytes_per_tile = kMatrices * (channels * planes() + outputs * output_depth) * kFloat;
-  const int64_t weights_bytes = kMatrices * window_depth * channels * outputs * kFloat;
+  const int64_t bytes_per_tile = kMatrices * groups * (channels * planes() + outputs * output_depth) * kFloat;
+  const int64_t weights_bytes = kMatrices * groups * window_depth * channels * outputs * kFloat;
   const int64_t most = std::max<int64_t>(std::max(kCached * threads, weights_bytes) / bytes_per_tile, 1);
   const int64_t blocks = (tiles() + most - 1) / most;
   return (tiles() + blocks - 1) / blocks;
@@ -325,9 +337,9 @@ int64_t WinogradConvolution::block(int threads) const {
 
 Matmul WinogradConvolution::product(int64_t plane, int threads) const {
   const int64_t tiles = block(threads), rows = tiles * output_depth;
-  Matmul out{matrices(rows, tiles * planes(), channels),
-             {DataType::float32, {kMatrices, channels, outputs}, {}},
-             matrices(rows, rows, outputs),
+  Matmul out{matrices(rows, tiles * planes(), groups, channels),
+             {DataType::float32, weights_dims(groups, channels, outputs), {}},
+             matrices(rows, rows, groups, outputs),
              false,
              true,
              {}};
@@ -338,22 +350,22 @@ Matmul WinogradConvolution::product(int64_t plane, int threads) const {
   return out;
 }
 
-Tensor winograd_weights(const Tensor& weights, int64_t plane) {
+Tensor winograd_weights(const Tensor& weights, int64_t groups, int64_t plane) {
   const Dims& strides = weights.strides();
   const std::size_t rank = strides.size();
-  const int64_t outputs = weights.dims()[0], channels = weights.dims()[1], matrix = channels * outputs;
+  const int64_t outputs = weights.dims()[0] / groups, channels = weights.dims()[1], matrix = weights.dims()[0] * channels;
   const int64_t first = plane * strides[2], down = strides[rank - 2], right = strides[rank - 1];
-  Tensor out(DataType::float32, {kMatrices, channels, outputs});
+  Tensor out(DataType::float32, weights_dims(groups, channels, outputs));
   const auto lines = [](double a, double b, double c) { return std::array<double, kTile>{a, (a + b + c) / 2, (a - b + c) / 2, c}; };
   for (int64_t c = 0; c < channels; ++c) {
-    for (int64_t o = 0; o < outputs; ++o) {
+    for (int64_t o = 0; o < groups * outputs; ++o) {
       const float* const window = weights.data<float>() + first + o * strides[0] + c * strides[1];
       std::array<std::array<double, kTile>, kWindow> columns{};
       for (int64_t j = 0; j < kWindow; ++j) {
         const float* const at = window + j * right;
         columns[as_size(j)] = lines(at[0], at[down], at[2 * down]);
       }
-      float* const to = out.data<float>() + c * outputs + o;
+      float* const to = out.data<float>() + (o / outputs * channels + c) * outputs + o % outputs;
       for (std::size_t i = 0; i < kTile; ++i) {
         const auto row = lines(columns[0][i], columns[1][i], columns[2][i]);
         for (std::size_t j = 0; j < kTile; ++j) to[static_cast<int64_t>(i * kTile + j) * matrix] = static_cast<float>(row[j]);

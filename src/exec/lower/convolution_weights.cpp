@@ -239,8 +239,7 @@ std::optional<WinogradConvolution> winograd_of(const Convolution& spec, const Di
   if (!has_windows_of_nine(spec, w)) return std::nullopt;
   const std::size_t rank = x.size();
   WinogradConvolution out;
-  out.images = x[0], out.channels = w[1], out.outputs = w[0] / spec.groups;
-  out.source_pixel = x[1], out.output_pixel = y[1];
+  out.images = x[0], out.groups = spec.groups, out.channels = w[1], out.outputs = w[0] / spec.groups;
   out.height = x[rank - 2], out.width = x[rank - 1];
   out.output_height = y[rank - 2], out.output_width = y[rank - 1];
   out.pad_top = spec.pads_begin[rank - 4], out.pad_left = spec.pads_begin[rank - 3];

@@ -116,7 +116,7 @@ struct ConvolutionGroup {
 /// The bias, added over all terms, with the affine folded in; nothing when there is none.
 [[nodiscard]] std::optional<Place> make_bias(Lowering& lowering, const ConvolutionGroup& group);
 
-/// A group of a convolution of images x by weights w to images y in Winograd's form, with fewer products: for 3 × 3 windows at stride 1, if
+/// A convolution of images x by weights w to images y in Winograd's form, with fewer products: for 3 × 3 windows at stride 1, if
 /// it is expected to pay on `threads` threads; else nothing.
 [[nodiscard]] std::optional<WinogradConvolution> winograd_of(const Convolution& spec, const Dims& x, const Dims& w, const Dims& y,
                                                              int threads);

@@ -334,54 +334,28 @@ class ConvolutionLowering {
   bool emit_winograd(const Place& source, Order order) {
     auto shape = order == Order::channels_last ? winograd() : std::nullopt;
     if (!shape) return false;
-    const int64_t groups = parts_.spec.groups;
+    std::vector<std::unique_ptr<Primitive>> products;
+    std::vector<Place> places{source};
+    for (int64_t plane = 0; plane < shape->window_depth; ++plane) {
+      products.push_back(lowering_.library().make(shape->product(plane, threads_)).primitive);
+      if (!products.back()) return false;
+      const auto change = [&](const Tensor& weights) { return winograd_weights(weights, shape->groups, plane); };
+      const std::string kind = "winograd" + std::to_string(plane) + "of" + std::to_string(shape->groups);
+      places.push_back(pack_weights(lowering_, parts_, *products.back()->weights_format(), kind, change));
+    }
     std::span<const Stage> stages = parts_.rest.stages;
     const std::optional<Place> residual = order != outer_order() ? std::nullopt : take_finish(lowering_, output_dims_, *shape, stages);
     shape->has_bias = bias_.has_value(), shape->has_residual = residual.has_value();
+    if (bias_) places.push_back(*bias_);
+    if (residual) places.push_back(*residual);
     const Place destination = lowering_.steps.new_place(ordered(DataType::float32, output_dims_, order));
-    for (int64_t group = 0; group < groups; ++group) {
-      if (!emit_winograd_of(group, *shape, source, residual, destination)) return false;
-    }
+    places.push_back(destination);
+    const int threads = lowering_.steps.use_threads(nanoseconds());
+    lowering_.steps.emit(
+        make_winograd_kernel(*shape, std::move(products), reader_of_weights(lowering_, parts_), {lowering_.settings.library, threads}),
+        places, threads);
     lowering_.steps.count_macs(macs_);
     finish(lowering_, group_, outside(destination), {stages.begin(), stages.end()});
-    return true;
-  }
-
-  /// The channels of one group of images.
-  [[nodiscard]] static Place channels_of(const Place& place, int64_t group, int64_t count) {
-    TensorDesc desc = place.desc;
-    desc.dims[1] = count;
-    return view_of(place, std::move(desc), group * count * place.desc.strides[1] * int64_t{sizeof(float)});
-  }
-
-  bool emit_winograd_of(int64_t group, const WinogradConvolution& shape, const Place& source, const std::optional<Place>& residual,
-                        const Place& destination) {
-    const int threads = lowering_.steps.use_threads(nanoseconds());
-    const auto weights_of_group = [group, outputs = shape.outputs](const Tensor& all) {
-      Dims dims = all.dims();
-      dims[0] = outputs;
-      return all.view(dims, all.strides(), group * outputs * all.strides()[0]);
-    };
-    std::vector<std::unique_ptr<Primitive>> products;
-    std::vector<Place> packed;
-    for (int64_t plane = 0; plane < shape.window_depth; ++plane) {
-      products.push_back(lowering_.library().make(shape.product(plane, threads)).primitive);
-      if (!products.back()) return false;
-      const auto change = [&](const Tensor& weights) { return winograd_weights(weights_of_group(weights), plane); };
-      const std::string kind = "winograd" + std::to_string(plane) + "of" + std::to_string(group);
-      packed.push_back(pack_weights(lowering_, parts_, *products.back()->weights_format(), kind, change));
-    }
-    std::vector<Place> places{channels_of(source, group, shape.channels)};
-    places.insert(places.end(), packed.begin(), packed.end());
-    if (bias_) {
-      places.push_back(
-          view_of(*bias_, ordered(DataType::float32, {shape.outputs}, Order::contiguous), group * shape.outputs * int64_t{sizeof(float)}));
-    }
-    if (residual) places.push_back(channels_of(*residual, group, shape.outputs));
-    places.push_back(channels_of(destination, group, shape.outputs));
-    const auto plain_weights = [reader = reader_of_weights(lowering_, parts_), weights_of_group] { return weights_of_group(reader()); };
-    lowering_.steps.emit(make_winograd_kernel(shape, std::move(products), plain_weights, {lowering_.settings.library, threads}), places,
-                         threads);
     return true;
   }
 
