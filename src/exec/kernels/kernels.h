@@ -73,9 +73,11 @@ struct IndexedLines {
 };
 enum class IndexedUse : uint8_t { read, add, add_to_number };
 /// Operands: the indices, int64; the source; to add to a number in all elements, that number; the destination. To read: the destination
-/// gets elements of the source, the long one. To add: the source is added to elements of the destination, the long one. Error{invalid}
-/// names the node when an index is out of range.
-[[nodiscard]] std::unique_ptr<Kernel> make_indexed_kernel(const IndexedLines& shape, IndexedUse use, const ProgramNode& node, Team team);
+/// gets elements of the source, the long one. To add: the source is added to elements of the destination, the long one. From the indices
+/// of lines [outer, inner] those in `begins` are subtracted first, if there are any. Error{invalid} names the node when an index is out of
+/// range.
+[[nodiscard]] std::unique_ptr<Kernel> make_indexed_kernel(const IndexedLines& shape, IndexedUse use, std::vector<int64_t> begins,
+                                                          const ProgramNode& node, Team team);
 
 /// destination = stage(source) of `count` adjacent 16-bit floats, computed in f32.
 [[nodiscard]] std::unique_ptr<Kernel> make_narrow_elementwise_kernel(DataType type, int64_t count, const ElementwiseStage& stage,

@@ -105,6 +105,13 @@ class Fuser {
     }
     for (const NodeId node : nodes_) {
       if (!free_.has(node)) continue;
+      if (const NodeId reader = free_.only_reader(node_at(node).output(0));
+          reader != NodeId::none && moves_indices(facts_, node_at(node), node_at(reader))) {
+        chains_.push_back({node, reader});
+        free_.take(node);
+        free_.take(reader);
+        continue;
+      }
       if (is_elementwise(facts_, node_at(node))) {
         grow({node}, &Fuser::follows_elementwise);
         take_sum(chains_.back());

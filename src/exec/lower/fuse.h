@@ -155,6 +155,8 @@ struct ChannelAffine {
 inline constexpr int64_t kShortLine = 16;
 /// Whether the node adds up lines of the value `through`, of f32 and not short, or takes their means.
 [[nodiscard]] bool sums_lines(const ValueFacts& facts, const ProgramNode& node, ValueId through);
+/// Whether `node` subtracts constants from all indices of `reader`, a GatherElements.
+[[nodiscard]] bool moves_indices(const ValueFacts& facts, const ProgramNode& node, const ProgramNode& reader);
 
 /// Whether stages_of reads some nodes of this operator.
 [[nodiscard]] bool may_be_stages(std::string_view op_type);

@@ -170,6 +170,7 @@ bool lower_line_sum(Lowering& lowering, const Group& group, ValueId through) {
 }  // namespace
 
 bool lower_elementwise(Lowering& lowering, const Group& group) {
+  if (moves_indices(lowering.facts, group.anchor(), group.last())) return lower_indexed(lowering, group);
   const ValueId anchor_input = through_input(lowering, group);
   if (anchor_input == ValueId::none) return lower_narrow(lowering, group);
   if (group.nodes.size() > 1 && sums_lines(lowering.facts, group.last(), group.last().input(0))) {

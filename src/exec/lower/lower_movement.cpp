@@ -274,22 +274,40 @@ std::optional<Place> repeated_number(Lowering& lowering, ValueId value) {
   return lowering.steps.fixed_place(number);
 }
 
+/// What a constant subtracts from the indices of each line along an axis, in their order; nothing where it differs within a line.
+std::optional<std::vector<int64_t>> begins_of(Lowering& lowering, ValueId value, const TensorDesc& indices, int64_t axis) {
+  const Tensor given = contiguous(lowering.store().load(*lowering.constant(value)));
+  TensorDesc lines = broadcast(given.desc(), indices.dims);
+  if (element_at(lines.strides, axis) != 0) return std::nullopt;
+  lines.dims[as_size(axis)] = 1;
+  Dims order = *layout::order_of_strides(indices.dims, indices.strides);
+  for (int64_t dim = 0; dim < std::ssize(indices.dims); ++dim) {
+    if (std::ranges::find(order, dim) == order.end()) order.push_back(dim);
+  }
+  const Tensor all = contiguous(given.view(lines.dims, lines.strides).transposed(order));
+  return std::vector<int64_t>(all.data<int64_t>(), all.data<int64_t>() + all.element_count());
+}
+
 }  // namespace
 
-/// GatherElements, and additions by ScatterElements, of f32 in the order of their indices.
+/// GatherElements, and additions by ScatterElements, of f32 in the order of their indices, from which a node in front may subtract.
 bool lower_indexed(Lowering& lowering, const Group& group) {
-  const ProgramNode& node = group.anchor();
+  const ProgramNode& node = group.last();
+  const bool subtracts = group.nodes.size() > 1;
   const bool adds = node.node->op_type() == "ScatterElements";
   const DatumInfo &data = lowering.info(node.inputs[0]), &indices = lowering.info(node.inputs[1]);
   if (!lowering.optimized() || data.type != DataType::float32 || indices.type != DataType::int64) return false;
   if (data.dims.empty() || element_count(data.dims) == 0 || element_count(indices.dims) == 0) return false;
   if (adds && node.call.attributes.text("reduction", "none") != "add") return false;
   const int64_t axis = from_front(node.call.attributes.integer("axis", 0), std::ssize(data.dims));
-  const Place at = lowering.places.of(node.inputs[1]), source = lowering.places.of(node.inputs[adds ? 2 : 0]);
+  const Place at = lowering.places.of(subtracts ? group.anchor().inputs[0] : node.inputs[1]),
+              source = lowering.places.of(node.inputs[adds ? 2 : 0]);
   const Order order = is_channels_last(at.desc) ? Order::channels_last : Order::contiguous;
   const TensorDesc result = lowering.result_desc(node, 0, order);
   const auto lines = adds ? indexed_lines(result, at.desc, source.desc, axis) : indexed_lines(source.desc, at.desc, result, axis);
   if (!lines) return false;
+  auto begins = subtracts ? begins_of(lowering, group.anchor().inputs[1], at.desc, axis) : std::vector<int64_t>();
+  if (!begins) return false;
   const Place destination = lowering.steps.new_place(result);
   std::vector<Place> places{at, source};
   IndexedUse use = adds ? IndexedUse::add : IndexedUse::read;
@@ -301,7 +319,7 @@ bool lower_indexed(Lowering& lowering, const Group& group) {
   }
   places.push_back(destination);
   const int threads = lowering.steps.use_threads(static_cast<double>(element_count(indices.dims)) / step_rates::kMovedPerNanosecond);
-  lowering.steps.emit(make_indexed_kernel(*lines, use, node, {lowering.settings.library, threads}), places, threads);
+  lowering.steps.emit(make_indexed_kernel(*lines, use, std::move(*begins), node, {lowering.settings.library, threads}), places, threads);
   lowering.places.define(group.output(), destination);
   return true;
 }

@@ -296,6 +296,14 @@ bool sums_lines(const ValueFacts& facts, const ProgramNode& node, ValueId throug
   return lines > 0 && element_count(facts.info(through).dims) / lines >= kShortLine;
 }
 
+bool moves_indices(const ValueFacts& facts, const ProgramNode& node, const ProgramNode& reader) {
+  if (node.node->op_type() != "Sub" || reader.node->op_type() != "GatherElements" || node.output(0) == ValueId::none) return false;
+  if (reader.input(1) != node.output(0) || reader.input(0) == node.output(0)) return false;
+  const auto is_index = [&](ValueId value) { return facts.is_tensor(value) && facts.info(value).type == DataType::int64; };
+  return std::ranges::all_of(node.inputs, is_index) && facts.constant(node.input(1)) != nullptr &&
+         facts.info(node.input(0)).dims == facts.info(node.output(0)).dims;
+}
+
 std::optional<ChannelAffine> channel_affine_of(const ValueFacts& facts, const ProgramNode& node) {
   if (node.node->op_type() != kChannelAffine || node.inputs.size() != 5) return std::nullopt;
   for (std::size_t k = 1; k < node.outputs.size(); ++k) {
