@@ -234,6 +234,32 @@ RELAYOUT_VECTORIZE void apply_affine(const Affine& affine, float* out, const flo
   map_affine(affine, out, in, count, [](float x) { return x; });
 }
 
+/// out = (in · first) · second, or with a sum or difference in the brackets.
+struct ScaledPair {
+  BinaryFunction function;
+  Operand first, second;
+};
+
+template <int64_t kFirst, int64_t kSecond>
+[[gnu::always_inline]] inline void map_pair(const ScaledPair& pair, float* out, const float* in, int64_t count) {
+  const float *const first = pair.first.data, *const second = pair.second.data;
+  switch (pair.function) {
+    case BinaryFunction::add:
+      for (int64_t i = 0; i < count; ++i) out[i] = (in[i] + first[i * kFirst]) * second[i * kSecond];
+      return;
+    case BinaryFunction::subtract:
+      for (int64_t i = 0; i < count; ++i) out[i] = (in[i] - first[i * kFirst]) * second[i * kSecond];
+      return;
+    default:
+      for (int64_t i = 0; i < count; ++i) out[i] = in[i] * first[i * kFirst] * second[i * kSecond];
+  }
+}
+
+RELAYOUT_VECTORIZE void apply_pair(const ScaledPair& pair, float* out, const float* in, int64_t count) {
+  if (pair.first.step == 0) return pair.second.step == 0 ? map_pair<0, 0>(pair, out, in, count) : map_pair<0, 1>(pair, out, in, count);
+  pair.second.step == 0 ? map_pair<1, 0>(pair, out, in, count) : map_pair<1, 1>(pair, out, in, count);
+}
+
 /// out = factor where (from − in) · other is not 0, else 0 · factor; without `other`: where `in` is not 0. As derivatives of limits are.
 struct Mask {
   Operand from, other, factor;
@@ -290,6 +316,12 @@ class StageChain {
           continue;
         }
       }
+      if (is_pair(i)) {
+        apply_pair({stages_[i].binary, operand(stages_[i]), operand(stages_[i + 1])}, out, in, count);
+        i += 2;
+        in = out;
+        continue;
+      }
       const ElementwiseStage& stage = stages_[i++];
       if (stage.is_binary) {
         const Operand other = operand(stage);
@@ -326,6 +358,13 @@ class StageChain {
     const bool differs = is(at, at, BinaryFunction::subtract) && stages_[at].reversed && is(at, at + 1, BinaryFunction::multiply);
     const std::size_t truth = at + (differs ? 2 : 0);
     return is(at, truth, Function::is_nonzero) && is(at, truth + 1, BinaryFunction::multiply) ? truth + 2 - at : 0;
+  }
+
+  /// Whether a stage and the next one form a scaled pair.
+  [[nodiscard]] bool is_pair(std::size_t at) const {
+    using enum BinaryFunction;
+    const bool is_first = is(at, at, add) || is(at, at, multiply) || (is(at, at, subtract) && !stages_[at].reversed);
+    return is_first && is(at, at + 1, multiply);
   }
 
   template <class OperandOf>
