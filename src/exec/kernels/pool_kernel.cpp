@@ -1,5 +1,6 @@
 // Computes pools and means of f32 in either layout.
 
+#include "base/machine.h"
 #include "base/positions.h"
 #include "base/vectorize.h"
 #include "exec/kernels/fast_math.h"
@@ -113,12 +114,19 @@ RELAYOUT_VECTORIZE void sum_of_lines(float* out, const float* const* lines, int6
 /// Adjacent pixels of `width` channels each; from one pixel to the next all taps move by `step`.
 struct PixelRun {
   int64_t pixels, step, width;
+  bool is_far = false;  ///< the pixels come from beyond a core's own cache
 };
+
+/// Taps read a line of several pixels, then the next line of each: in an order that processors do not foresee.
 template <class Combine>
 [[gnu::always_inline]] inline void combine_pixels(float* out, const float* const* taps, int64_t count, const PixelRun& run,
                                                   const Combine& combine) {
+  constexpr int64_t kLine = kLineBytes / int64_t{sizeof(float)};
   for (int64_t pixel = 0; pixel < run.pixels; ++pixel) {
     const int64_t offset = pixel * run.step;
+    for (int64_t tap = 0; run.is_far && tap < count; ++tap) {
+      for (int64_t i = 0; i < run.width; i += kLine) __builtin_prefetch(taps[tap] + offset + 2 * run.step + i);
+    }
     combine_all(out + pixel * run.width, [=](int64_t tap) { return taps[tap] + offset; }, count, run.width, combine);
   }
 }
@@ -194,6 +202,8 @@ struct Reach {
 };
 
 class PoolKernel : public FloatKernel {
+  static constexpr int64_t kOwnCache = 1 << 20;
+
  public:
   PoolKernel(const TensorDesc& source, const TensorDesc& destination, const PoolWindow& window, Team team)
       : window_(three_dims(window)),
@@ -211,6 +221,7 @@ class PoolKernel : public FloatKernel {
     const int64_t reached = (output_[2] - 1) * window_.strides[2] + (window_.kernel[2] - 1) * window_.dilations[2] + 1;
     padded_width_ = std::max(reached, window_.before[2] + input_[2]);
     for (int64_t i = 0; window_.gives_places && i < channels_; ++i) channel_begins_.push_back(i * input_[0] * input_[1] * input_[2]);
+    is_far_ = channels_ * int64_t{sizeof(float)} > kLineBytes && element_count(source.dims) * int64_t{sizeof(float)} > kOwnCache;
     for (const Reach& w : reach_[2]) divisors_.push_back(static_cast<float>(counted(w)));
   }
 
@@ -297,7 +308,7 @@ class PoolKernel : public FloatKernel {
           }
         }
       }
-      const PixelRun run{end - begin, window_.strides[2] * channels_, channels_};
+      const PixelRun run{end - begin, window_.strides[2] * channels_, channels_, is_far_};
       float* const target = out + begin * channels_;
       if (window_.gives_places) {
         place_taps(d, h, w, positions);
@@ -343,7 +354,7 @@ class PoolKernel : public FloatKernel {
   PoolWindow window_;
   Team team_;
   int64_t batch_, channels_;
-  bool channels_inside_ = false;
+  bool channels_inside_ = false, is_far_ = false;
   int64_t input_[3], output_[3];
   std::vector<int64_t> channel_begins_;  ///< in an image, where places are given
   int64_t* places_ = nullptr;
