@@ -11,13 +11,19 @@
 namespace relayout::exec {
 namespace {
 
+/// Wraps, as Sub does.
+int64_t less(int64_t index, int64_t begin) {
+  return static_cast<int64_t>(static_cast<uint64_t>(index) - static_cast<uint64_t>(begin));
+}
+
 /// Whether all differences of indices and what their lines begin with are in [−length, length).
 RELAYOUT_VECTORIZE bool are_within(const int64_t* indices, const int64_t* begins, int64_t lines, int64_t inner, int64_t length) {
+  const auto least = static_cast<uint64_t>(length);
   uint64_t beyond = 0;
   for (int64_t line = 0; line < lines; ++line, indices += inner) {
     for (int64_t i = 0; i < inner; ++i) {
-      const int64_t index = indices[i] - begins[i];
-      beyond |= static_cast<uint64_t>(index + length) | static_cast<uint64_t>(length - 1 - index);
+      const uint64_t index = static_cast<uint64_t>(indices[i]) - static_cast<uint64_t>(begins[i]);
+      beyond |= (index + least) | (least - 1 - index);
     }
   }
   return beyond >> 63U == 0;
@@ -68,7 +74,7 @@ class IndexedKernel : public Kernel {
     for (int64_t i = 0; i < shape_.outer * shape_.indexed * shape_.inner; ++i) {
       const int64_t line = i / (shape_.indexed * shape_.inner);
       const int64_t begin = element_at(begins_, line * begins_stride_ + i % shape_.inner);
-      (void)checked_index(node_.call, indices_[i] - begin, shape_.length);
+      (void)checked_index(node_.call, less(indices_[i], begin), shape_.length);
     }
   }
 
@@ -76,13 +82,13 @@ class IndexedKernel : public Kernel {
 
   void read(const int64_t* indices, const int64_t* begins, const float* from, float* to) const {
     for (int64_t k = 0; k < shape_.indexed; ++k, indices += shape_.inner, to += shape_.inner) {
-      for (int64_t i = 0; i < shape_.inner; ++i) to[i] = from[place(indices[i] - begins[i]) + i];
+      for (int64_t i = 0; i < shape_.inner; ++i) to[i] = from[place(less(indices[i], begins[i])) + i];
     }
   }
 
   void add(const int64_t* indices, const int64_t* begins, const float* from, float* to) const {
     for (int64_t k = 0; k < shape_.indexed; ++k, indices += shape_.inner, from += shape_.inner) {
-      for (int64_t i = 0; i < shape_.inner; ++i) to[place(indices[i] - begins[i]) + i] += from[i];
+      for (int64_t i = 0; i < shape_.inner; ++i) to[place(less(indices[i], begins[i])) + i] += from[i];
     }
   }
 
