@@ -7,6 +7,7 @@
 #include "exec/kernels/kernel.h"
 #include "exec/kernels/kernels.h"
 #include "relayout/tensor.h"
+#include "relayout/types.h"
 
 namespace relayout::exec {
 namespace {
