@@ -18,7 +18,7 @@
 
 namespace relayout {
 
-/// statistics.cpp: facts about the numbers of a value; nothing where it holds texts or nothing.
+/// Facts about the numbers of a value; nothing where it holds texts or nothing.
 [[nodiscard]] std::optional<TensorStatistics> statistics_of(const Datum& datum);
 
 /// What is chosen and asked of the values of one run, as they are made.

@@ -104,15 +104,15 @@ ComputeFunction attention, rotary_embedding, swiglu;
 InferFunction infer_linear_attention, infer_causal_conv_with_state;
 ComputeFunction linear_attention, causal_conv_with_state;
 
-// tree_ensemble.cpp: parts of tree ensembles.
+// classical/tree_ensemble.cpp: parts of tree ensembles.
 InferFunction infer_trees;
 ComputeFunction numbered_trees, positioned_trees;
 
-// ml_features.cpp: features of classical models, and parts of support vector machines.
+// classical/features.cpp: features of classical models, and parts of support vector machines.
 InferFunction infer_features, infer_squared_distances, infer_pairwise_probabilities;
 ComputeFunction binarizer, imputer, squared_distances, pairwise_probabilities;
 
-// ml_labels.cpp: labels, categories and maps.
+// classical/labels.cpp: labels, categories and maps.
 InferFunction infer_encoder, infer_one_hot_encoder, infer_zip_map, infer_dict_vectorizer;
 ComputeFunction encoder, one_hot_encoder, zip_map, dict_vectorizer;
 /// The keys that a DictVectorizer knows, in order.
