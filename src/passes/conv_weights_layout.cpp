@@ -4,9 +4,7 @@
 //     y = Conv (x, W)                                W = Transpose <perm = [0, 3, 1, 2]> (W.channels_last)
 //                                                    y = Conv (x, W)
 //
-// Dims keep their meaning for every reader of W; the Transpose yields a constant. The way back recognises that form alone, whatever tool
-// wrote it. The Transpose of a quantized weight is upstream of QuantizeLinear and DequantizeLinear, so that their axes do not change; one
-// downstream of DequantizeLinear, as written by hand, is recognised too.
+// The Transpose of a quantized weight stands upstream of QuantizeLinear and DequantizeLinear, so that their axes do not change.
 
 #include "base/positions.h"
 #include "base/text.h"
@@ -177,6 +175,7 @@ class WeightsPass {
         std::move(readers.convolutions), {}, what, &stored, constant.data.permuted(relayout::layout::to_channels_last(rank)), nullptr, {}};
   }
 
+  /// Of the form above, whatever tool wrote it, and of a Transpose downstream of DequantizeLinear, as written by hand.
   [[nodiscard]] ReorderMatch to_contiguous(const WeightSource& source, const Constant& constant) {
     Value& stored = *source.stored;
     const Node& transpose = *source.transpose;
